@@ -1,0 +1,85 @@
+/**
+ * The import rules of docs/ARCHITECTURE.md. A type-only import never runs, so it may cross a border that a value may not.
+ * @type {import('dependency-cruiser').IConfiguration}
+ */
+const value = { dependencyTypesNot: ['type-only'] };
+const npm = (name) => `(^|/)node_modules/${name}(/|$)`;
+const layers = (...names) => `^(${names.join('|')})/`;
+
+module.exports = {
+  forbidden: [
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true, ...value } },
+    {
+      name: 'contracts-stand-alone',
+      comment: 'What every process agrees on depends on no process.',
+      severity: 'error',
+      from: { path: layers('contracts') },
+      to: { path: layers('workflows', 'activities', 'engine', 'agents', 'llm', 'memory', 'storage', 'temporal', 'worker', 'api', 'cli', 'config') },
+    },
+    {
+      name: 'protocol-is-bare',
+      comment: 'protocol.ts goes into the workflow bundle, so it imports nothing at run time.',
+      severity: 'error',
+      from: { path: '^contracts/protocol\\.ts$' },
+      to: { ...value },
+    },
+    {
+      name: 'workflows-are-deterministic',
+      comment: 'Workflow code may run @temporalio/workflow and contracts/protocol.ts; everything else only as a type.',
+      severity: 'error',
+      from: { path: layers('workflows') },
+      to: { pathNot: ['^workflows/', '^contracts/protocol\\.ts$', npm('@temporalio/(workflow|common)')], ...value },
+    },
+    {
+      name: 'siblings-do-not-reach-up',
+      comment: 'engine, agents, llm, memory and storage can be read without meeting Temporal or HTTP.',
+      severity: 'error',
+      from: { path: layers('engine', 'agents', 'llm', 'memory', 'storage') },
+      to: { path: layers('activities', 'workflows', 'api', 'worker', 'cli', 'temporal') },
+    },
+    {
+      name: 'engine-knows-no-storage',
+      severity: 'error',
+      from: { path: layers('engine', 'agents', 'llm', 'memory') },
+      to: { path: layers('storage'), ...value },
+    },
+    {
+      name: 'only-edges-name-temporal',
+      severity: 'error',
+      from: { pathNot: [layers('temporal', 'api', 'worker', 'workflows', 'activities'), '^(test|bench|scripts)/'] },
+      to: { path: npm('@temporalio') },
+    },
+    {
+      name: 'only-storage-names-sql',
+      severity: 'error',
+      from: { pathNot: ['^storage/', '^(test|bench)/'] },
+      to: { path: npm('(pg|better-sqlite3)') },
+    },
+    {
+      name: 'only-api-names-express',
+      severity: 'error',
+      from: { pathNot: ['^api/', '^(test|bench)/'] },
+      to: { path: npm('(express|helmet)') },
+    },
+    {
+      name: 'nobody-imports-a-root',
+      comment: 'worker, api, cli and bench are roots; only cli composes worker and api into one process.',
+      severity: 'error',
+      from: { path: layers('contracts', 'workflows', 'activities', 'engine', 'agents', 'llm', 'memory', 'storage', 'temporal', 'config', 'api', 'worker') },
+      to: { path: layers('cli', 'bench', 'test') },
+    },
+    {
+      name: 'product-does-not-import-tests',
+      severity: 'error',
+      from: { pathNot: '^test/' },
+      to: { path: '^test/', pathNot: '^test/support/' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^(dist|test/fixtures)/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'types'] },
+  },
+};
