@@ -14,7 +14,22 @@ module.exports = {
       comment: 'What every process agrees on depends on no process.',
       severity: 'error',
       from: { path: layers('contracts') },
-      to: { path: layers('workflows', 'activities', 'engine', 'agents', 'llm', 'memory', 'storage', 'temporal', 'worker', 'api', 'cli', 'config') },
+      to: {
+        path: layers(
+          'workflows',
+          'activities',
+          'engine',
+          'agents',
+          'llm',
+          'memory',
+          'storage',
+          'temporal',
+          'worker',
+          'api',
+          'cli',
+          'config',
+        ),
+      },
     },
     {
       name: 'protocol-is-bare',
@@ -25,14 +40,19 @@ module.exports = {
     },
     {
       name: 'workflows-are-deterministic',
-      comment: 'Workflow code may run @temporalio/workflow and contracts/protocol.ts; everything else only as a type.',
+      comment:
+        'Workflow code may run @temporalio/workflow and contracts/protocol.ts; everything else only as a type.',
       severity: 'error',
       from: { path: layers('workflows') },
-      to: { pathNot: ['^workflows/', '^contracts/protocol\\.ts$', npm('@temporalio/(workflow|common)')], ...value },
+      to: {
+        pathNot: ['^workflows/', '^contracts/protocol\\.ts$', npm('@temporalio/(workflow|common)')],
+        ...value,
+      },
     },
     {
       name: 'siblings-do-not-reach-up',
-      comment: 'engine, agents, llm, memory and storage can be read without meeting Temporal or HTTP.',
+      comment:
+        'engine, agents, llm, memory and storage can be read without meeting Temporal or HTTP.',
       severity: 'error',
       from: { path: layers('engine', 'agents', 'llm', 'memory', 'storage') },
       to: { path: layers('activities', 'workflows', 'api', 'worker', 'cli', 'temporal') },
@@ -46,7 +66,12 @@ module.exports = {
     {
       name: 'only-edges-name-temporal',
       severity: 'error',
-      from: { pathNot: [layers('temporal', 'api', 'worker', 'workflows', 'activities'), '^(test|bench|scripts)/'] },
+      from: {
+        pathNot: [
+          layers('temporal', 'api', 'worker', 'workflows', 'activities'),
+          '^(test|bench|scripts)/',
+        ],
+      },
       to: { path: npm('@temporalio') },
     },
     {
@@ -63,9 +88,25 @@ module.exports = {
     },
     {
       name: 'nobody-imports-a-root',
-      comment: 'worker, api, cli and bench are roots; only cli composes worker and api into one process.',
+      comment:
+        'worker, api, cli and bench are roots; only cli composes worker and api into one process.',
       severity: 'error',
-      from: { path: layers('contracts', 'workflows', 'activities', 'engine', 'agents', 'llm', 'memory', 'storage', 'temporal', 'config', 'api', 'worker') },
+      from: {
+        path: layers(
+          'contracts',
+          'workflows',
+          'activities',
+          'engine',
+          'agents',
+          'llm',
+          'memory',
+          'storage',
+          'temporal',
+          'config',
+          'api',
+          'worker',
+        ),
+      },
       to: { path: layers('cli', 'bench', 'test') },
     },
     {
@@ -80,6 +121,9 @@ module.exports = {
     exclude: { path: '^(dist|test/fixtures)/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'types'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'types'],
+    },
   },
 };

@@ -13,11 +13,19 @@ const folders =
 const quiet = process.argv.includes('--quiet');
 const say = (text) => quiet || console.log(text);
 
-const mtime = (file) => stat(file).then((s) => s.mtimeMs).catch(() => 0);
+const mtime = (file) =>
+  stat(file)
+    .then((s) => s.mtimeMs)
+    .catch(() => 0);
 
 async function filesBelow(folder) {
-  const entries = await readdir(path.join(root, folder), { recursive: true, withFileTypes: true }).catch(() => []);
-  return entries.filter((e) => e.isFile()).map((e) => path.relative(root, path.join(e.parentPath, e.name)));
+  const entries = await readdir(path.join(root, folder), {
+    recursive: true,
+    withFileTypes: true,
+  }).catch(() => []);
+  return entries
+    .filter((e) => e.isFile())
+    .map((e) => path.relative(root, path.join(e.parentPath, e.name)));
 }
 
 /** Compiles or copies one source file when its output is older. */
@@ -47,9 +55,14 @@ async function removeStale(built) {
 
 /** Webpack takes seconds, so the bundle is made again only when what goes into it has changed. */
 async function bundleWorkflows() {
-  const inputs = [...(await filesBelow('workflows')), 'contracts/protocol.ts', 'package-lock.json'].filter((f) => !f.endsWith('.md'));
+  const inputs = [
+    ...(await filesBelow('workflows')),
+    'contracts/protocol.ts',
+    'package-lock.json',
+  ].filter((f) => !f.endsWith('.md'));
   const hash = createHash('sha256');
-  for (const file of inputs) hash.update(file).update(await readFile(path.join(root, file)).catch(() => ''));
+  for (const file of inputs)
+    hash.update(file).update(await readFile(path.join(root, file)).catch(() => ''));
   const digest = hash.digest('hex');
   const stamp = path.join(root, 'dist', 'workflow-bundle.sha256');
   if ((await readFile(stamp, 'utf8').catch(() => '')) === digest) return;
@@ -64,7 +77,9 @@ async function bundleWorkflows() {
 }
 
 const started = Date.now();
-const sources = (await Promise.all(folders.map(filesBelow))).flat().filter((f) => !f.endsWith('.md') || f.startsWith('agents'));
+const sources = (await Promise.all(folders.map(filesBelow)))
+  .flat()
+  .filter((f) => !f.endsWith('.md') || f.startsWith('agents'));
 const built = await Promise.all(sources.map(build));
 await removeStale(built);
 if (sources.includes(path.join('workflows', 'index.ts'))) await bundleWorkflows();
