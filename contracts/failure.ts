@@ -1,0 +1,56 @@
+/**
+ * Why a turn failed, and which HTTP problem says so. The only names an error may have on the wire,
+ * in a row, in a log or in Temporal: codes and ids, since a provider's own words may quote a prompt.
+ */
+
+/** A settled `failed` turn carries one of these. */
+export type FailureCode =
+  | 'model_unauthorized' // 401, 403
+  | 'model_rejected' // 400, 404, 422: the request itself is refused
+  | 'context_too_long'
+  | 'content_filtered'
+  | 'quota_exceeded'
+  | 'model_rate_limited' // 429 beyond the limit of tries
+  | 'model_unavailable' // 5xx, network, cut streams beyond the limit of tries
+  | 'model_garbage' // an answer that no client can read
+  | 'node_error' // the graph's own code threw
+  | 'recursion_limit'
+  | 'turn_deadline'
+  | 'poison' // worker lost 10 times within one superstep
+  | 'graph_missing'
+  | 'graph_changed'
+  | 'unstorable' // SQLSTATE 22/23: the state cannot be written
+  | 'resume_stale'
+  | 'base_changed';
+
+/** What a person reads beside the code: ours alone, never a provider's text. */
+export interface Failure {
+  readonly code: FailureCode;
+  readonly message: string;
+}
+
+export const problemStatus = {
+  invalid_request: 400,
+  thread_id_mismatch: 400,
+  not_found: 404,
+  method_not_allowed: 405,
+  idempotency_key_reused: 409,
+  idempotency_unsupported: 409,
+  turn_in_progress: 409,
+  graph_mismatch: 409,
+  resume_stale: 409,
+  base_changed: 409,
+  turn_cancelled: 409,
+  turn_settled: 409,
+  thread_exists: 409,
+  thread_deleted: 410,
+  too_large: 413,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  headers_too_large: 431,
+  internal: 500,
+  turn_failed: 502,
+  unavailable: 503,
+} as const;
+
+export type ProblemCode = keyof typeof problemStatus;

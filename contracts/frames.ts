@@ -1,0 +1,51 @@
+/**
+ * What travels from the worker that runs a turn to the gateways that show it (P10), and the port that carries it.
+ * Frames are drafts; the committed row is the truth.
+ */
+import type { ThreadKey } from './protocol.js';
+
+export type FrameBody =
+  /** Text of one model message, appended. `message_id` tells several model messages of a turn apart. */
+  | {
+      readonly kind: 'token';
+      readonly data: { readonly message_id: string; readonly text: string };
+    }
+  /** What a node wrote with its stream writer. */
+  | { readonly kind: 'custom'; readonly data: unknown }
+  /** A superstep has finished: its nodes and duration. */
+  | {
+      readonly kind: 'step';
+      readonly data: { readonly nodes: readonly string[]; readonly ms: number };
+    }
+  /** The turn's row has changed (settled, cancelled, yielded): look at it now instead of at the next poll. */
+  | { readonly kind: 'wake'; readonly data: null };
+
+/** `step` = number of finished supersteps of the turn; `seq` counts from 1 within (turn, fence). SSE id: `<turn>.<fence>.<seq>`. */
+export type Frame = FrameBody & {
+  readonly turn: string;
+  readonly fence: number;
+  readonly step: number;
+  readonly seq: number;
+};
+
+/**
+ * Carries frames from the worker that runs a turn to the gateways that show it.
+ * Best effort: frames may be lost, never reordered within (turn, fence).
+ */
+export interface Relay {
+  /** Queues frames; resolves at once. Drops `token` frames, never `wake`, when too many wait. */
+  publish(frames: readonly Frame[]): void;
+  /** Calls `onFrame` for each frame of the turn from now on. @returns a function that ends the subscription */
+  subscribe(turn: string, onFrame: (frame: Frame) => void): () => void;
+  close(): Promise<void>;
+}
+
+/** The unfinished text of a turn, written every 250-500 ms for late joiners of another process. */
+export interface Draft {
+  readonly thread: ThreadKey;
+  readonly turn: string;
+  readonly fence: number;
+  readonly step: number;
+  readonly seq: number;
+  readonly text: string;
+}

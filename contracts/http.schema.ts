@@ -1,0 +1,127 @@
+/**
+ * The wire contract of the gateway (DESIGN 10), as zod schemas: bodies are strict, replies are what `/openapi.json` shows.
+ */
+import { z } from 'zod';
+
+/** Longest thread id and key, and longest message, in characters. 100,000 characters is about a 60-page text. */
+export const limits = {
+  threadIdChars: 128,
+  keyChars: 128,
+  messageChars: 100_000,
+  bodyBytes: 1 << 20,
+};
+
+const clean = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
+
+export const threadIdSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9._:-]{1,128}$/, 'must be 1-128 characters of A-Z a-z 0-9 . _ : -');
+export const graphNameSchema = z.string().min(1).max(128);
+export const keySchema = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1-128 visible ASCII characters');
+export const messageSchema = z
+  .string()
+  .min(1)
+  .max(limits.messageChars)
+  .refine((t) => t.trim() !== '', 'must not be blank')
+  .refine(clean, 'must be well-formed Unicode without NUL');
+export const multitaskSchema = z.enum(['enqueue', 'reject', 'interrupt', 'rollback']);
+const metadataSchema = z.record(z.string(), z.json());
+
+export const createThreadSchema = z.strictObject({
+  thread_id: threadIdSchema.optional(),
+  graph: graphNameSchema.optional(),
+  metadata: metadataSchema.optional(),
+});
+
+const turnOptions = {
+  graph: graphNameSchema.optional(),
+  multitask: multitaskSchema.optional(),
+  if_version: z.int().min(0).optional(),
+};
+
+/** `{message}` or `{input}` or `{resume}`, exactly one. `{"resume": null}` counts as given: it passes a static breakpoint. */
+export const turnRequestSchema = z
+  .strictObject({
+    message: messageSchema.optional(),
+    input: z.json().optional(),
+    resume: z.json().optional(),
+    ...turnOptions,
+  })
+  .refine(
+    (b) => ['message', 'input', 'resume'].filter((k) => Object.hasOwn(b, k)).length === 1,
+    'give exactly one of message, input, resume',
+  );
+export type TurnRequest = z.infer<typeof turnRequestSchema>;
+
+export const chatRequestSchema = z.strictObject({
+  message: messageSchema,
+  thread_id: threadIdSchema.optional(),
+  ...turnOptions,
+});
+export const invokeRequestSchema = z.strictObject({ user_input: messageSchema });
+
+export const transcriptMessageSchema = z.looseObject({
+  id: z.string(),
+  role: z.enum(['user', 'assistant', 'tool', 'system']),
+  content: z.string(),
+  /** Parts that are not text, as the provider gave them. */
+  parts: z.array(z.json()).optional(),
+  tool_calls: z.array(z.json()).optional(),
+  tool_call_id: z.string().optional(),
+  name: z.string().optional(),
+});
+export type TranscriptMessage = z.infer<typeof transcriptMessageSchema>;
+
+export const interruptSchema = z.object({ id: z.string().optional(), value: z.json() });
+export type TurnInterrupt = z.infer<typeof interruptSchema>;
+
+export const usageSchema = z.object({
+  input_tokens: z.int(),
+  output_tokens: z.int(),
+  total_tokens: z.int(),
+});
+export type Usage = z.infer<typeof usageSchema>;
+
+export const turnStatusSchema = z.enum([
+  'pending',
+  'running',
+  'committed',
+  'interrupted',
+  'failed',
+  'cancelled',
+  'aborted',
+]);
+
+/** What a settled turn answers, and what `GET …/turns/{turn}` shows of any turn. */
+export const turnReplySchema = z.object({
+  thread_id: z.string(),
+  turn_id: z.string(),
+  seq: z.int(),
+  epoch: z.int(),
+  /** Committed turns of the epoch after this one; the base version while the turn is not settled. */
+  version: z.int(),
+  base_version: z.int().optional(),
+  status: turnStatusSchema,
+  /** Text of the last assistant message of the turn; empty when it has none. */
+  response: z.string(),
+  /** This turn's `messages` and the other channels whole (DESIGN 15.8); null until the turn is settled. */
+  output: z.json(),
+  interrupts: z.array(interruptSchema).optional(),
+  usage: usageSchema.optional(),
+  error: z.object({ code: z.string(), message: z.string() }).optional(),
+});
+export type TurnReply = z.infer<typeof turnReplySchema>;
+
+export const problemSchema = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  code: z.string(),
+  detail: z.string().optional(),
+  instance: z.string().optional(),
+  turn_id: z.string().optional(),
+  errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+});
+export type Problem = z.infer<typeof problemSchema>;

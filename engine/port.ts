@@ -1,0 +1,80 @@
+/**
+ * The engine: runs a LangGraph graph from its latest checkpoint to its next stop. It knows nothing of Temporal or SQL;
+ * LangGraph itself is handed in as a value, the project's own copy (DESIGN 4, "Running LangGraph").
+ */
+import type { Failure } from '../contracts/failure.js';
+import type { FrameBody } from '../contracts/frames.js';
+import type { TranscriptMessage, TurnInterrupt, Usage } from '../contracts/http.schema.js';
+import type { Attempt } from '../storage/saver/port.js';
+import type { LoadedGraph } from './project/types.js';
+
+/** How the run begins. */
+export type Start =
+  /** A person's message: one human message whose id is the turn id. */
+  | { readonly kind: 'message'; readonly text: string }
+  | { readonly kind: 'input'; readonly value: unknown }
+  /** Answers `interrupt()`s, or with null a static breakpoint (DESIGN 15.6). */
+  | { readonly kind: 'resume'; readonly value: unknown };
+
+/** What a node may see of where it runs. */
+export interface Identity {
+  readonly threadId: string;
+  readonly turnId: string;
+  readonly graphId: string;
+  readonly userId: string;
+}
+
+export interface GraphRun {
+  readonly graph: LoadedGraph;
+  readonly attempt: Attempt;
+  readonly start: Start;
+  readonly identity: Identity;
+  /** Finished supersteps of earlier attempts: they count against the recursion limit (P11). */
+  readonly finishedSteps: number;
+  /** From the last flush of an earlier attempt of this turn; null when there is none (P11). */
+  readonly recovered: {
+    readonly pending: readonly string[];
+    readonly ran: readonly string[];
+  } | null;
+  /** Close tool calls that an interrupted or cancelled turn left unanswered, before the first superstep (P6, P7). */
+  readonly closeDangling: boolean;
+  readonly recursionLimit?: number;
+  /** Somebody listens: `messages` mode (DESIGN 15.2). */
+  readonly stream: boolean;
+  /** Ends the run at once: fence lost, cancel, deadline. */
+  readonly signal: AbortSignal;
+  /** `superstep` yields after each one. */
+  readonly slice: 'turn' | 'superstep';
+  /** Set by the run: asks it to stop at the next superstep border. */
+  readonly drain: { request: () => void };
+  readonly emit: (frame: FrameBody) => void;
+}
+
+/** What a turn leaves for its row. */
+export interface TurnOutput {
+  readonly response: string;
+  readonly messages: readonly TranscriptMessage[];
+  /** JSON object of the other channels, canonical. */
+  readonly valuesJson: string;
+  readonly usage?: Usage;
+}
+
+export type Stop =
+  | { readonly kind: 'finished'; readonly output: TurnOutput }
+  | {
+      readonly kind: 'interrupted';
+      readonly output: TurnOutput;
+      readonly interrupts: readonly TurnInterrupt[];
+      readonly next: readonly string[];
+    }
+  /** Drained at a superstep border; what is flushed is where the next attempt goes on. */
+  | { readonly kind: 'yielded' }
+  /** The graph can never finish this turn: graph_changed, recursion_limit, a refused resume. */
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  /** A node or a model threw. The caller classifies it and may try again. */
+  | { readonly kind: 'threw'; readonly error: unknown }
+  /** `signal` ended it. */
+  | { readonly kind: 'aborted' };
+
+/** Runs to the next stop. Never throws for what the graph does. */
+export type RunToStop = (run: GraphRun) => Promise<Stop>;
