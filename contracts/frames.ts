@@ -37,15 +37,24 @@ export interface Relay {
   publish(frames: readonly Frame[]): void;
   /** Calls `onFrame` for each frame of the turn from now on. @returns a function that ends the subscription */
   subscribe(turn: string, onFrame: (frame: Frame) => void): () => void;
+  /**
+   * What this process itself has seen of a live turn's text: fence, last frame and all text shown so far. Undefined where
+   * the relay keeps none (several processes: the draft row serves late joiners) or the turn is not live here.
+   */
+  shown(turn: string): Shown | undefined;
   close(): Promise<void>;
 }
 
-/** The unfinished text of a turn, written every 250-500 ms for late joiners of another process. */
-export interface Draft {
-  readonly thread: ThreadKey;
-  readonly turn: string;
+/** Text of a turn up to frame `seq` of `fence`, all its model messages in order. */
+export interface Shown {
   readonly fence: number;
   readonly step: number;
   readonly seq: number;
   readonly text: string;
+}
+
+/** The unfinished text of a turn, written every 250-500 ms for late joiners of another process. */
+export interface Draft extends Shown {
+  readonly thread: ThreadKey;
+  readonly turn: string;
 }
