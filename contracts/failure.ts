@@ -16,6 +16,7 @@ export type FailureCode =
   | 'node_error' // the graph's own code threw
   | 'recursion_limit'
   | 'turn_deadline'
+  | 'step_deadline'
   | 'poison' // worker lost 10 times within one superstep
   | 'graph_missing'
   | 'graph_changed'

@@ -331,8 +331,8 @@ export interface ClaimStore {
   flush(claim: Claim, rows: FlushRows): Promise<Flushed>;
   /** The last rows, the reply, version + 1, status and head in one transaction. @throws CommitUnknown, Unstorable */
   settle(claim: Claim, settlement: Settlement, rows: FlushRows | null): Promise<Settled>;
-  /** P3: "settled with my fence" proves an unknown COMMIT. */
-  lookUp(claim: Claim): Promise<Settled>;
+  /** P3: "settled with my fence" proves an unknown COMMIT; `unsettled` with my fence proves that it did not happen. Takes the thread lock. */
+  lookUp(claim: Claim): Promise<Settled | { readonly kind: 'unsettled' }>;
   /** Counts a failed try; at the limit the turn settles `failed` in the same transaction. */
   failTry(
     claim: Claim,

@@ -1,0 +1,58 @@
+/** What a node or model threw → what becomes of the turn. Only codes cross Temporal: a provider's words may quote a prompt. */
+import { ApplicationFailure } from '@temporalio/common';
+import type { Failure } from '../contracts/failure.js';
+import { classify } from '../llm/provider-errors.js';
+
+/** What to do about a thrown error: settle at once, or count a try. */
+export type Verdict =
+  | { readonly kind: 'final'; readonly failure: Failure }
+  | {
+      readonly kind: 'again';
+      readonly failure: Failure;
+      readonly maxTries: number;
+      readonly retryAfterMs?: number;
+    };
+
+/** A provider that is down for longer than five tries with growing pauses (about 30 s) is better reported than waited for. */
+const maxModelTries = 6;
+/** An error of the graph's own code is usually a bug; three tries cover what was bad luck. */
+const maxUnknownTries = 3;
+
+export function judge(error: unknown): Verdict {
+  const found = classify(error);
+  switch (found.kind) {
+    case 'final':
+      return { kind: 'final', failure: { code: found.code, message: found.message } };
+    case 'retryable':
+      return {
+        kind: 'again',
+        failure: { code: found.code, message: found.message },
+        maxTries: maxModelTries,
+        ...(found.retryAfterMs === undefined ? {} : { retryAfterMs: found.retryAfterMs }),
+      };
+    case 'unknown':
+      return {
+        kind: 'again',
+        failure: { code: 'node_error', message: 'A node of the graph threw an error.' },
+        maxTries: maxUnknownTries,
+      };
+  }
+}
+
+/** Waiting between tries is Temporal's (DESIGN 15.4): half a second, doubling, at most half a minute. */
+export const pauseMs = (tries: number): number => Math.min(500 * 2 ** (tries - 1), 30_000);
+
+/** A try that failed: Temporal starts the next attempt after `delayMs`, here or on another worker. */
+export const tryAgain = (code: string, delayMs?: number): ApplicationFailure =>
+  ApplicationFailure.create({
+    type: code,
+    message: code,
+    ...(delayMs === undefined ? {} : { nextRetryDelay: delayMs }),
+  });
+
+/** A higher fence exists: this attempt writes nothing more; Temporal decides whether another one is due (P4). */
+export const staleFence = (): ApplicationFailure => tryAgain('StaleFence');
+
+/** The workflow belongs to another database (P1): its run ends. */
+export const foreignStore = (): ApplicationFailure =>
+  ApplicationFailure.nonRetryable('This thread belongs to another database.', 'ForeignStore');

@@ -1,0 +1,55 @@
+/** Gets a finished piece of work into a database that may be away: it is never thrown away because of that (DESIGN 4.4). */
+import { setTimeout as pause } from 'node:timers/promises';
+import { CommitUnknown, StorageUnavailable } from '../storage/port.js';
+import type { Claim, ClaimStore, Flushed, Settled, Settlement } from '../storage/port.js';
+import type { FlushRows } from '../storage/saver/port.js';
+
+/** First pause and longest one between tries while the database is away: quick at first, gentle in a long outage. */
+const firstPauseMs = 50;
+const longestPauseMs = 2_000;
+
+/** Tries until the database answers. `lost` ends the waiting: the claim can no longer be ours. */
+async function untilAnswered<T>(work: () => Promise<T>, lost: AbortSignal): Promise<T> {
+  for (let waitMs = firstPauseMs; ; waitMs = Math.min(waitMs * 2, longestPauseMs)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable) || lost.aborted) throw error;
+      await pause(waitMs);
+    }
+  }
+}
+
+/** A flush writes the same rows however often it is sent, so an unknown COMMIT is simply sent again. */
+export const flushSurely = (
+  claims: ClaimStore,
+  claim: Claim,
+  rows: FlushRows,
+  lost: AbortSignal,
+): Promise<Flushed> =>
+  untilAnswered(async () => {
+    try {
+      return await claims.flush(claim, rows);
+    } catch (error) {
+      if (error instanceof CommitUnknown) throw new StorageUnavailable(error.message);
+      throw error;
+    }
+  }, lost);
+
+/** Settles; an unknown COMMIT is looked up, and sent again only when it did not happen (P3). */
+export const settleSurely = (
+  claims: ClaimStore,
+  claim: Claim,
+  work: { readonly settlement: Settlement; readonly rows: FlushRows | null },
+  lost: AbortSignal,
+): Promise<Settled> =>
+  untilAnswered(async () => {
+    try {
+      return await claims.settle(claim, work.settlement, work.rows);
+    } catch (error) {
+      if (!(error instanceof CommitUnknown)) throw error;
+      const found = await untilAnswered(() => claims.lookUp(claim), lost);
+      if (found.kind !== 'unsettled') return found;
+      throw new StorageUnavailable('the commit did not happen; it is sent again');
+    }
+  }, lost);

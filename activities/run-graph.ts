@@ -1,0 +1,174 @@
+/** Runs the graph of a claimed turn under everything that may end it: the fence, the deadlines, a drain. */
+import type { Failure } from '../contracts/failure.js';
+import type { SettledStatus } from '../contracts/protocol.js';
+import type { GraphRun, Stop } from '../engine/port.js';
+import type { LoadedGraph } from '../engine/project/types.js';
+import type { Claim, ClaimedTurn, Flushed, Progress } from '../storage/port.js';
+import type { Attempt } from '../storage/saver/port.js';
+import { draftWriter } from './draft-writer.js';
+import { flushSurely } from './persist.js';
+import type { RunTurnDeps } from './run-turn.js';
+import type { TurnFrames } from './turn-frames.js';
+
+export type GraphEnd =
+  | { readonly kind: 'stopped'; readonly stop: Stop; readonly attempt: Attempt }
+  /** Somebody else settled the turn: cancel, delete, or our own commit of an earlier attempt. */
+  | { readonly kind: 'superseded'; readonly status: SettledStatus; readonly after: Progress }
+  | { readonly kind: 'lost' }
+  | { readonly kind: 'deadline'; readonly failure: Failure };
+
+/** Why a run was ended from outside; the first reason holds. */
+type Ended =
+  | { readonly kind: 'flush'; readonly outcome: Exclude<Flushed, { kind: 'flushed' }> }
+  | { readonly kind: 'storage'; readonly error: Error }
+  | { readonly kind: 'moved' }
+  | { readonly kind: 'deadline'; readonly failure: Failure };
+
+export async function runGraph(
+  deps: RunTurnDeps,
+  turn: ClaimedTurn,
+  graph: LoadedGraph,
+  frames: TurnFrames,
+): Promise<GraphEnd> {
+  const { claim } = turn;
+  const stopper = new AbortController();
+  let ended: Ended | undefined;
+  const end = (why: Ended): void => {
+    ended ??= why;
+    stopper.abort();
+  };
+  const attempt = await deps.storage.openAttempt({
+    turn,
+    checkpoint: graph.modules.checkpoint,
+    writerVersion: graph.modules.versions.checkpoint,
+    flush: (held: Claim, rows) => flushSurely(deps.storage.claims, held, rows, stopper.signal),
+    hold: turn.input.kind === 'resume' && turn.step === 0,
+  });
+  attempt.onLost = (outcome) =>
+    end(
+      outcome instanceof Error ? { kind: 'storage', error: outcome } : { kind: 'flush', outcome },
+    );
+  const drain = { request: (): void => undefined };
+  const releases = watchers(deps, turn, frames, { end, drain });
+  try {
+    const stop = await deps.runToStop(
+      graphRun(turn, graph, { attempt, frames, drain, signal: stopper.signal }),
+    );
+    if (ended === undefined) return { kind: 'stopped', stop, attempt };
+    attempt.drop();
+    return await afterEnd(deps, claim, ended);
+  } catch (error) {
+    attempt.drop();
+    throw error;
+  } finally {
+    for (const release of releases) release();
+  }
+}
+
+const graphRun = (
+  turn: ClaimedTurn,
+  graph: LoadedGraph,
+  run: {
+    readonly attempt: Attempt;
+    readonly frames: TurnFrames;
+    readonly drain: { request: () => void };
+    readonly signal: AbortSignal;
+  },
+): GraphRun => ({
+  graph,
+  attempt: run.attempt,
+  start: turn.input,
+  identity: {
+    threadId: turn.claim.thread.threadId,
+    turnId: turn.claim.turnId,
+    graphId: graph.name,
+    userId: turn.claim.thread.tenant,
+  },
+  finishedSteps: turn.step,
+  recovered:
+    turn.pendingNodes === null ? null : { pending: turn.pendingNodes, ran: turn.ranNodes ?? [] },
+  closeDangling: turn.closeDangling,
+  stream: turn.stream,
+  signal: run.signal,
+  slice: 'turn',
+  drain: run.drain,
+  emit: (frame) => run.frames.emit(frame),
+});
+
+/** Everything that watches the run from outside; each entry ends one of them. */
+function watchers(
+  deps: RunTurnDeps,
+  turn: ClaimedTurn,
+  frames: TurnFrames,
+  run: { readonly end: (why: Ended) => void; readonly drain: { request: () => void } },
+): readonly (() => void)[] {
+  const { claim } = turn;
+  const { live, relay, settings, storage } = deps;
+  const releases = [
+    live.watch(claim, (look) => {
+      if (look.fence !== claim.fence) run.end({ kind: 'moved' });
+      // A viewer came: the next superstep runs with token streaming (DESIGN 15.2).
+      else if (look.stream && !turn.stream) run.drain.request();
+    }),
+    relay.subscribe(claim.turnId, (frame) => {
+      if (frame.kind === 'wake' && frame.fence !== claim.fence) live.look();
+    }),
+    live.onDrain(() => run.drain.request()),
+    deadline(turn.leftMs, () =>
+      run.end({
+        kind: 'deadline',
+        failure: {
+          code: 'turn_deadline',
+          message: 'The turn took longer than it may (EVERTHREAD_TURN_TIMEOUT).',
+        },
+      }),
+    ),
+    stepDeadline(frames, settings.stepTimeoutMs, () =>
+      run.end({
+        kind: 'deadline',
+        failure: {
+          code: 'step_deadline',
+          message: 'A step took longer than it may (EVERTHREAD_STEP_TIMEOUT).',
+        },
+      }),
+    ),
+  ];
+  if (settings.drafts) releases.push(draftWriter(storage.claims, claim, frames));
+  return releases;
+}
+
+function deadline(leftMs: number, onLate: () => void): () => void {
+  const timer = setTimeout(onLate, Math.max(leftMs, 0));
+  return () => clearTimeout(timer);
+}
+
+/** One timer, moved on when a superstep has finished since it was set. */
+function stepDeadline(frames: TurnFrames, stepTimeoutMs: number, onLate: () => void): () => void {
+  let seen = frames.step;
+  const timer = setInterval(() => {
+    if (frames.step === seen) onLate();
+    seen = frames.step;
+  }, stepTimeoutMs);
+  return () => clearInterval(timer);
+}
+
+/** The run was ended from outside: says what the row says. */
+async function afterEnd(deps: RunTurnDeps, claim: Claim, ended: Ended): Promise<GraphEnd> {
+  switch (ended.kind) {
+    case 'deadline':
+      return { kind: 'deadline', failure: ended.failure };
+    case 'storage':
+      throw ended.error;
+    case 'flush':
+      return fromOutcome(ended.outcome);
+    case 'moved': {
+      const found = await deps.storage.claims.lookUp(claim);
+      return found.kind === 'settled_before' ? fromOutcome(found) : { kind: 'lost' };
+    }
+  }
+}
+
+const fromOutcome = (outcome: Exclude<Flushed, { kind: 'flushed' }>): GraphEnd =>
+  outcome.kind === 'settled_before'
+    ? { kind: 'superseded', status: outcome.status, after: outcome.after }
+    : { kind: 'lost' };

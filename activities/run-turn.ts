@@ -1,0 +1,131 @@
+/** The activity of a thread: claims the earliest unsettled turn, has the engine run it, settles it (DESIGN 4, items 3 and 4). */
+import { Context } from '@temporalio/activity';
+import type { Logger } from 'pino';
+import type { FrameBody, Relay } from '../contracts/frames.js';
+import type { RunTurnInput, RunTurnResult } from '../contracts/protocol.js';
+import type { RunToStop } from '../engine/port.js';
+import type { LoadedGraph } from '../engine/project/types.js';
+import type { Claimed, ClaimedTurn, Storage } from '../storage/port.js';
+import { foreignStore, staleFence } from './failures.js';
+import type { LiveRuns } from './live-runs.js';
+import { runGraph } from './run-graph.js';
+import { countTry, resultOf, settleFailed, settleStop } from './settle-turn.js';
+import { turnFrames } from './turn-frames.js';
+import type { TurnFrames } from './turn-frames.js';
+
+export interface RunTurnDeps {
+  readonly storage: Storage;
+  readonly relay: Relay;
+  readonly graphs: ReadonlyMap<string, LoadedGraph>;
+  readonly runToStop: RunToStop;
+  readonly live: LiveRuns;
+  readonly settings: RunTurnSettings;
+  readonly log: Logger;
+}
+
+export interface RunTurnSettings {
+  /** Longest time under claim, by the database's clock. */
+  readonly turnTimeoutMs: number;
+  /** Longest time of one superstep. */
+  readonly stepTimeoutMs: number;
+  /** How long an idle workflow stays; null for ever. */
+  readonly threadIdleMs: number | null;
+  /** Drafts serve late joiners in other processes; one process shows what it has streamed itself. */
+  readonly drafts: boolean;
+}
+
+/** Ten lost workers within one superstep are its own doing (P3). */
+const maxLosses = 10;
+/** Two ticks fit into the heartbeat time-out of 5 s, so one late tick loses nothing. */
+const heartbeatMs = 2_000;
+/** A graph that this worker lacks may be served by another one of a rolling deploy. */
+const maxGraphTries = 3;
+/** The gateways look at the row now instead of at their next poll. */
+const wakeFrame: FrameBody = { kind: 'wake', data: null };
+
+export const createRunTurn =
+  (deps: RunTurnDeps) =>
+  async ({ thread }: RunTurnInput): Promise<RunTurnResult> => {
+    if (thread.store !== deps.storage.store) throw foreignStore();
+    const context = Context.current();
+    const { activityId, attempt, workflowExecution } = context.info;
+    const { workflowId = '', runId = '' } = workflowExecution ?? {};
+    const progress: Tracked = { now: undefined, frames: undefined };
+    const heart = setInterval(() => {
+      const { now, frames } = progress;
+      const nodes = frames?.steps.at(-1)?.nodes ?? [];
+      context.heartbeat(
+        now === undefined ? null : { seq: now.claim.seq, step: frames?.step ?? now.step, nodes },
+      );
+    }, heartbeatMs);
+    try {
+      return await deps.live.adopt(`${workflowId}/${runId}/${activityId}`, async () => {
+        const holder = { runId, activityId: Number(activityId), attempt };
+        const { turnTimeoutMs } = deps.settings;
+        const claimed = await deps.storage.claims.claim(thread, holder, {
+          turnTimeoutMs,
+          maxLosses,
+        });
+        return await afterClaim(deps, claimed, progress);
+      });
+    } finally {
+      clearInterval(heart);
+    }
+  };
+
+/** What the heartbeat tells; set once the turn is claimed. */
+interface Tracked {
+  now: ClaimedTurn | undefined;
+  frames: TurnFrames | undefined;
+}
+
+async function afterClaim(
+  deps: RunTurnDeps,
+  claimed: Claimed,
+  progress: Tracked,
+): Promise<RunTurnResult> {
+  switch (claimed.kind) {
+    case 'idle':
+      return resultOf(deps, 'idle', claimed.after);
+    case 'refused':
+      throw staleFence();
+    case 'failed':
+      turnFrames(deps.relay, claimed.claim, 0).emit(wakeFrame);
+      return { ...resultOf(deps, 'failed', claimed.after), seq: claimed.claim.seq };
+    case 'claimed': {
+      const { turn } = claimed;
+      const frames = turnFrames(deps.relay, turn.claim, turn.step);
+      progress.now = turn;
+      progress.frames = frames;
+      const result = await runClaimed(deps, turn, frames);
+      frames.emit(wakeFrame);
+      return { ...result, seq: turn.claim.seq, steps: frames.steps };
+    }
+  }
+}
+
+async function runClaimed(
+  deps: RunTurnDeps,
+  turn: ClaimedTurn,
+  frames: TurnFrames,
+): Promise<RunTurnResult> {
+  const graph = deps.graphs.get(turn.graph);
+  if (graph === undefined) {
+    const message = `This worker serves no graph named "${turn.graph}".`;
+    return await countTry(deps, turn, {
+      failure: { code: 'graph_missing', message },
+      maxTries: maxGraphTries,
+    });
+  }
+  const end = await runGraph(deps, turn, graph, frames);
+  switch (end.kind) {
+    case 'stopped':
+      return await settleStop(deps, turn, end);
+    case 'superseded':
+      return resultOf(deps, end.status, end.after);
+    case 'lost':
+      throw staleFence();
+    case 'deadline':
+      return await settleFailed(deps, turn, end.failure);
+  }
+}

@@ -1,0 +1,155 @@
+/** How a run of the graph becomes the turn's end, or another try. */
+import type { Failure } from '../contracts/failure.js';
+import type { RunTurnResult, SettledStatus } from '../contracts/protocol.js';
+import type { Stop } from '../engine/port.js';
+import { Unstorable } from '../storage/port.js';
+import type { ClaimedTurn, Progress, Settled, Settlement } from '../storage/port.js';
+import type { FlushRows } from '../storage/saver/port.js';
+import { judge, pauseMs, staleFence, tryAgain } from './failures.js';
+import { settleSurely } from './persist.js';
+import type { GraphEnd } from './run-graph.js';
+import type { RunTurnDeps } from './run-turn.js';
+
+/** Turns the engine's stop into the turn's end, or into another try. */
+export async function settleStop(
+  deps: RunTurnDeps,
+  turn: ClaimedTurn,
+  end: Extract<GraphEnd, { kind: 'stopped' }>,
+): Promise<RunTurnResult> {
+  const { stop, attempt } = end;
+  switch (stop.kind) {
+    case 'finished':
+    case 'interrupted': {
+      const rows = await attempt.finish();
+      const checkpointId = attempt.headCheckpointId();
+      if (checkpointId === null) {
+        return await settleFailed(deps, turn, {
+          code: 'node_error',
+          message: 'The graph ran no step.',
+        });
+      }
+      const result = await settle(deps, turn, settlementOf(stop, checkpointId), rows);
+      if (result.status === 'committed' || result.status === 'interrupted') attempt.keep();
+      else attempt.drop();
+      return result;
+    }
+    case 'yielded':
+      attempt.keep();
+      return await release(deps, turn);
+    case 'failed':
+      attempt.drop();
+      return await settleFailed(deps, turn, stop.failure);
+    case 'threw': {
+      attempt.drop();
+      const verdict = judge(stop.error);
+      logThrown(deps, turn, verdict.failure.code, stop.error);
+      if (verdict.kind === 'final') return await settleFailed(deps, turn, verdict.failure);
+      return await countTry(deps, turn, verdict);
+    }
+    case 'aborted':
+      attempt.drop();
+      throw staleFence();
+  }
+}
+
+/** Gives the turn back: the next `runTurn`, here or elsewhere, goes on from what is flushed. */
+async function release(deps: RunTurnDeps, turn: ClaimedTurn): Promise<RunTurnResult> {
+  const outcome = await deps.storage.claims.yield(turn.claim);
+  switch (outcome.kind) {
+    case 'flushed': {
+      const settledThrough = turn.claim.seq - 1;
+      return resultOf(deps, 'yielded', { settledThrough, more: true, deleted: false });
+    }
+    case 'settled_before':
+      return resultOf(deps, outcome.status, outcome.after);
+    case 'fence_lost':
+      throw staleFence();
+  }
+}
+
+const settlementOf = (
+  stop: Extract<Stop, { kind: 'finished' | 'interrupted' }>,
+  checkpointId: string,
+): Settlement => ({
+  kind: stop.kind === 'finished' ? 'committed' : 'interrupted',
+  checkpointId,
+  ...stop.output,
+  interrupts: stop.kind === 'interrupted' ? stop.interrupts : [],
+  next: stop.kind === 'interrupted' ? stop.next : [],
+});
+
+export const settleFailed = (
+  deps: RunTurnDeps,
+  turn: ClaimedTurn,
+  failure: Failure,
+): Promise<RunTurnResult> => settle(deps, turn, { kind: 'failed', failure }, null);
+
+async function settle(
+  deps: RunTurnDeps,
+  turn: ClaimedTurn,
+  settlement: Settlement,
+  rows: FlushRows | null,
+): Promise<RunTurnResult> {
+  const never = new AbortController().signal;
+  try {
+    const work = { settlement, rows };
+    return fromSettled(deps, await settleSurely(deps.storage.claims, turn.claim, work, never));
+  } catch (error) {
+    if (!(error instanceof Unstorable)) throw error;
+    const failure: Failure = {
+      code: 'unstorable',
+      message: 'The database cannot store what the graph left.',
+    };
+    const work = { settlement: { kind: 'failed', failure } as const, rows: null };
+    return fromSettled(deps, await settleSurely(deps.storage.claims, turn.claim, work, never));
+  }
+}
+
+/** Counts a failed try; below the limit Temporal starts the next one after a pause (P3). */
+export async function countTry(
+  deps: RunTurnDeps,
+  turn: ClaimedTurn,
+  again: { readonly failure: Failure; readonly maxTries: number; readonly retryAfterMs?: number },
+): Promise<RunTurnResult> {
+  const outcome = await deps.storage.claims.failTry(turn.claim, again.failure, again.maxTries);
+  if (outcome.kind === 'retry') {
+    throw tryAgain(again.failure.code, again.retryAfterMs ?? pauseMs(outcome.tries));
+  }
+  return fromSettled(deps, outcome);
+}
+
+function fromSettled(deps: RunTurnDeps, settled: Settled): RunTurnResult {
+  switch (settled.kind) {
+    case 'settled':
+    case 'settled_before':
+      return resultOf(deps, settled.status, settled.after);
+    case 'fence_lost':
+      throw staleFence();
+  }
+}
+
+export const resultOf = (
+  deps: RunTurnDeps,
+  status: SettledStatus | 'yielded' | 'idle',
+  after: Progress,
+): RunTurnResult => ({
+  status,
+  settledThrough: after.settledThrough,
+  more: after.more,
+  ...(after.deleted ? { deleted: true } : {}),
+  idleMs: deps.settings.threadIdleMs,
+});
+
+/** Names, codes and stack positions only: an error's message may quote a prompt. */
+function logThrown(deps: RunTurnDeps, turn: ClaimedTurn, code: string, error: unknown): void {
+  const { name, stack } = error instanceof Error ? error : { name: typeof error, stack: undefined };
+  const at = stack
+    ?.split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, 5);
+  const { claim, graph } = turn;
+  deps.log.warn(
+    { thread: claim.thread.threadId, turn: claim.turnId, graph, code, error: name, at },
+    'a try failed',
+  );
+}

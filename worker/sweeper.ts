@@ -1,0 +1,58 @@
+/** Signals threads again whose earliest unsettled turn shows no sign of life: a wake was lost, or a run was terminated (DESIGN 4, "Also"). */
+import type { Logger } from 'pino';
+import type { ThreadKey } from '../contracts/protocol.js';
+import type { ClaimStore } from '../storage/port.js';
+
+/** Longer than any healthy silence: a claim, a flush or a draft comes much earlier. */
+const quietMs = 30_000;
+/** How often one worker looks; the look is one indexed query that usually finds nothing. */
+const everyMs = 5_000;
+/** Most threads signalled at one look, so that a long outage ends in a steady stream and not in a burst. */
+const maxThreads = 100;
+
+export interface SweeperDeps {
+  readonly claims: Pick<ClaimStore, 'takeQuiet'>;
+  readonly wake: (turn: {
+    readonly thread: ThreadKey;
+    readonly seq: number;
+    readonly graph: string;
+  }) => Promise<void>;
+  readonly log: Logger;
+}
+
+/** @returns a function that ends the sweeping and waits for a look under way */
+export function startSweeper(
+  deps: SweeperDeps,
+  timing = { quietMs, everyMs },
+): () => Promise<void> {
+  let looking: Promise<void> = Promise.resolve();
+  let busy = false;
+  const look = async (): Promise<void> => {
+    if (busy) return;
+    busy = true;
+    try {
+      const quiet = await deps.claims.takeQuiet(timing.quietMs, maxThreads);
+      const outcomes = await Promise.allSettled(quiet.map((turn) => deps.wake(turn)));
+      const failed = outcomes.filter((o) => o.status === 'rejected').length;
+      if (quiet.length > 0)
+        deps.log.info({ threads: quiet.length, failed }, 'signalled quiet threads again');
+    } catch (error) {
+      deps.log.warn(
+        { error: error instanceof Error ? error.name : 'unknown' },
+        'could not look for quiet threads',
+      );
+    } finally {
+      busy = false;
+    }
+  };
+  // Workers of one fleet look at different times.
+  const timer = setInterval(
+    () => void (looking = look()),
+    timing.everyMs * (0.75 + Math.random() / 2),
+  );
+  timer.unref();
+  return async () => {
+    clearInterval(timer);
+    await looking;
+  };
+}

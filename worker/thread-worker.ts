@@ -1,0 +1,59 @@
+/** The Temporal worker of one process: thread workflows from a bundle built beforehand, and `runTurn`. */
+import { Worker } from '@temporalio/worker';
+import type { NativeConnection } from '@temporalio/worker';
+import { createActivities } from '../activities/index.js';
+import type { RunTurnDeps } from '../activities/run-turn.js';
+
+export interface ThreadWorkerOptions {
+  readonly connection: NativeConnection;
+  readonly namespace: string;
+  readonly taskQueue: string;
+  /** File of the bundle that `npm run build` makes: webpack would take a second or more of every start. */
+  readonly bundlePath: string;
+  /** How long a drain may take before runs are abandoned to another worker. */
+  readonly shutdownGraceMs: number;
+}
+
+export interface ThreadWorker {
+  /** Ends when the worker has stopped; rejects when it broke. */
+  readonly done: Promise<void>;
+  /** Asks runs to stop at their next superstep border, stops polling, waits for what is in flight. */
+  stop(): Promise<void>;
+}
+
+/** One turn is mostly waiting for a model, so many fit; each holds one graph state in memory. */
+const maxTurnsAtOnce = 200;
+/** An idle cached workflow takes about 60 kB; past this the least used is dropped and replayed when it wakes. */
+const maxCachedWorkflows = 500;
+
+export async function startThreadWorker(
+  deps: RunTurnDeps,
+  options: ThreadWorkerOptions,
+): Promise<ThreadWorker> {
+  const worker = await Worker.create({
+    connection: options.connection,
+    namespace: options.namespace,
+    taskQueue: options.taskQueue,
+    workflowBundle: { codePath: options.bundlePath },
+    activities: createActivities(deps),
+    maxConcurrentActivityTaskExecutions: maxTurnsAtOnce,
+    maxCachedWorkflows,
+    // The next task of a lost worker's thread waits this long for it before another worker replays the thread.
+    stickyQueueScheduleToStartTimeout: '2 s',
+    // Sent at every beat of 2 s: the default would hold heartbeats back to 4 of the 5 s of their time-out.
+    maxHeartbeatThrottleInterval: '1 s',
+    shutdownGraceTime: options.shutdownGraceMs,
+    shutdownForceTime: options.shutdownGraceMs + 5_000,
+    // A run that breaks must not block its thread: it fails, and the sweeper opens another (DESIGN 4).
+    workflowFailureErrorTypes: { '*': ['Error'] },
+  });
+  const done = worker.run().finally(() => deps.live.close());
+  return {
+    done,
+    async stop() {
+      deps.live.drain();
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await done;
+    },
+  };
+}

@@ -1,0 +1,2 @@
+/** The entry of the workflow bundle. */
+export { thread } from './thread.js';

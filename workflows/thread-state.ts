@@ -1,0 +1,72 @@
+/** What a thread's run knows, and how it changes (P2). Pure: no clock, no SDK. Everything else is in the database. */
+import type { RunTurnResult } from '../contracts/protocol.js';
+
+export interface ThreadState {
+  /** Highest seq signalled since the last `runTurn` was scheduled; 0 when none. */
+  readonly target: number;
+  /** As the last `runTurn` read it. */
+  readonly settledThrough: number;
+  /** An unsettled turn exists, or the database was never asked. */
+  readonly more: boolean;
+  readonly inFlight: boolean;
+}
+
+/** Every run looks once: what was signalled to an earlier run is in the database. */
+export const begin: ThreadState = { target: 0, settledThrough: 0, more: true, inFlight: false };
+
+/** A signal came. Late, doubled and reordered ones change nothing that matters. */
+export const wake = (s: ThreadState, seq: number): ThreadState => ({
+  ...s,
+  target: Math.max(s.target, seq),
+});
+
+export const hasWork = (s: ThreadState): boolean => s.more || s.target > s.settledThrough;
+
+/** What was signalled so far is answered by the run now scheduled: it reads the database, where every signalled turn stands. */
+export const scheduled = (s: ThreadState): ThreadState => ({
+  ...s,
+  target: 0,
+  more: false,
+  inFlight: true,
+});
+
+/** The run came back. Signals may have moved the target meanwhile, and it stays. */
+export const ran = (
+  s: ThreadState,
+  result: Pick<RunTurnResult, 'settledThrough' | 'more'>,
+): ThreadState => ({
+  ...s,
+  settledThrough: result.settledThrough,
+  more: result.more,
+  inFlight: false,
+});
+
+/** The seq of a signal's argument; undefined when it is malformed, and such a signal is ignored. */
+export function seqOf(signal: unknown): number | undefined {
+  if (typeof signal !== 'object' || signal === null || !('seq' in signal)) return undefined;
+  const { seq } = signal;
+  return typeof seq === 'number' && Number.isSafeInteger(seq) && seq > 0 ? seq : undefined;
+}
+
+/** Limits of one run's history: a cold replay of 1,000 events takes about 0.6 s, and the server refuses the 10,000th signal. */
+export const longRun = { turns: 100, events: 1_000, signals: 2_000 } as const;
+
+export const isLong = (run: {
+  readonly turns: number;
+  readonly events: number;
+  readonly signals: number;
+  readonly suggested: boolean;
+}): boolean =>
+  run.suggested ||
+  run.turns >= longRun.turns ||
+  run.events >= longRun.events ||
+  run.signals >= longRun.signals;
+
+/** One line for the Web UI: what the thread does. Numbers only, never content. */
+export function describe(s: ThreadState): string {
+  const done = `Settled through turn ${s.settledThrough}.`;
+  if (s.inFlight) return `${done} Running.`;
+  return hasWork(s)
+    ? `${done} Woken for turn ${Math.max(s.target, s.settledThrough + 1)}.`
+    : `${done} Idle.`;
+}
