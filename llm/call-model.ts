@@ -1,0 +1,59 @@
+import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
+import type { AIMessage, AIMessageChunk, BaseMessage } from '@langchain/core/messages';
+import type { RunnableConfig } from '@langchain/core/runnables';
+
+/** A chat model, with tools bound to it or not. */
+export type CallableModel =
+  | Pick<BaseChatModel, 'invoke'>
+  | Pick<ReturnType<NonNullable<BaseChatModel['bindTools']>>, 'invoke'>;
+
+/** A reply that must not become part of the thread; `code` is what `classifyProviderError` looks at. */
+export class UnusableReplyError extends Error {
+  override readonly name = 'UnusableReplyError';
+  readonly code: 'model_garbage' | 'model_unavailable' | 'content_filtered';
+
+  constructor(code: UnusableReplyError['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * Calls the model once and returns a whole reply.
+ * @throws UnusableReplyError when the stream ended before the reply did, or when nothing in the answer can be used
+ */
+export async function callModel(
+  model: CallableModel,
+  messages: BaseMessage[],
+  config: RunnableConfig,
+): Promise<AIMessage | AIMessageChunk> {
+  const reply = await invoke(model, messages, config);
+  const { finish_reason: finish, model_provider: provider } = reply.response_metadata as {
+    finish_reason?: unknown;
+    model_provider?: unknown;
+  };
+  if (finish === 'content_filter')
+    throw new UnusableReplyError('content_filtered', 'The content filter stopped the reply.');
+  // A proxy that closes a stream politely leaves half a reply and no error; the missing finish is the only trace.
+  if (provider === 'openai' && finish === undefined)
+    throw new UnusableReplyError('model_unavailable', 'The stream ended before the reply did.');
+  if (reply.content.length === 0 && (reply.tool_calls ?? []).length === 0)
+    throw new UnusableReplyError('model_garbage', 'The model gave an empty reply.');
+  return reply;
+}
+
+async function invoke(
+  model: CallableModel,
+  messages: BaseMessage[],
+  config: RunnableConfig,
+): Promise<AIMessage | AIMessageChunk> {
+  try {
+    return await model.invoke(messages, config);
+  } catch (error) {
+    // The client trips over an answer that is not the protocol. Network errors are TypeErrors too, but carry a cause.
+    const { name, cause } = error as Partial<Error>;
+    if (name === 'TypeError' && cause === undefined)
+      throw new UnusableReplyError('model_garbage', "The answer is not the provider's protocol.");
+    throw error;
+  }
+}
