@@ -1,0 +1,297 @@
+/** Settings (DESIGN 14): read once, resolved, all problems at once. What runs receives a `Config`, never the environment. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { temporalVariables, unknownVariables, valueOf } from './env.js';
+import type { Environment } from './env.js';
+import { ConfigError, settingReader } from './problems.js';
+import type { SettingReader } from './problems.js';
+import * as shape from './shapes.js';
+
+/** The commands that need settings. */
+export type Command = 'dev' | 'gateway' | 'worker' | 'migrate';
+
+export type StorageConfig =
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'sqlite'; readonly path: string }
+  /** `url` holds a password: never print it; `describeStorage` says where it leads. */
+  | { readonly kind: 'postgres'; readonly url: string; readonly poolSize: number };
+
+/** Where to look for a Temporal CLI. */
+export interface TemporalCliConfig {
+  /** `EVERTHREAD_TEMPORAL_CLI` */
+  readonly cliPath?: string;
+  /** `PATH` */
+  readonly searchPath: string;
+  readonly xdgCacheHome?: string;
+}
+
+export type TemporalConfig =
+  /** `env`: the variables that the SDK's environment configuration reads (address, TLS, API key, profile). */
+  | { readonly kind: 'external'; readonly env: Record<string, string | undefined> }
+  /** A dev server of ours. Port 0 picks a free one. */
+  | ({ readonly kind: 'dev'; readonly port: number; readonly uiPort: number } & TemporalCliConfig);
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export interface Config {
+  readonly command: Command;
+  readonly host: string;
+  readonly port: number;
+  readonly allowRemote: boolean;
+  readonly storage: StorageConfig;
+  /** Folder of the SQLite file, the Temporal dev database and logs. */
+  readonly dataFolder: string;
+  readonly autoMigrate: boolean;
+  readonly temporal: TemporalConfig;
+  readonly namespace: string;
+  readonly taskQueue: string;
+  /** The `langgraph.json` to serve; null serves the shipped graphs. */
+  readonly graphConfig: string | null;
+  /** `builtin`, or what `initChatModel` takes. */
+  readonly model: string;
+  /** Null: a thread's workflow never hibernates. */
+  readonly threadIdleMs: number | null;
+  readonly turnTimeoutMs: number;
+  readonly stepTimeoutMs: number;
+  /** A JSON request waits this long for its turn, then gets 202 (DESIGN 15.3): most proxies cut silence at 60-120 s or later. */
+  readonly requestWaitMs: number;
+  readonly sweep: {
+    /** How often a worker looks for threads whose wake was lost: one cheap query. */
+    readonly everyMs: number;
+    /** A turn without claim, flush or draft for this long counts as forgotten. */
+    readonly quietMs: number;
+  };
+  /** How long a stop waits for running supersteps; what is cut off runs again elsewhere or at the next start. */
+  readonly drainMs: number;
+  readonly logLevel: LogLevel;
+  /** Variables that look like ours and are not: worth a warning. */
+  readonly unknownVariables: readonly string[];
+}
+
+export interface ConfigOptions {
+  readonly command: Command;
+  /** `--allow-remote` */
+  readonly allowRemote?: boolean;
+  /** Relative paths start here; the working directory unless given. */
+  readonly cwd?: string;
+}
+
+/** Resolves all settings of a command. @throws {ConfigError} with every problem */
+export function resolveConfig(env: Environment, options: ConfigOptions): Config {
+  const { command, cwd = process.cwd() } = options;
+  const reader = settingReader(env);
+  const inFolder = (file: string): string => path.resolve(cwd, file);
+  const dataFolder = inFolder(reader.read('EVERTHREAD_DATA', shape.path, '.everthread'));
+  const config: Config = {
+    command,
+    ...resolveAddress(reader, options),
+    storage: resolveStorage(reader, command, (file) =>
+      file === undefined ? path.join(dataFolder, 'everthread.db') : inFolder(file),
+    ),
+    dataFolder,
+    autoMigrate: reader.read('EVERTHREAD_AUTO_MIGRATE', shape.flag, command === 'dev'),
+    temporal: resolveTemporal(reader, env, command),
+    namespace: reader.read('TEMPORAL_NAMESPACE', temporalName, 'default'),
+    taskQueue: reader.read('EVERTHREAD_TASK_QUEUE', temporalName, 'everthread'),
+    graphConfig: resolveGraphConfig(reader, inFolder),
+    model: reader.read('EVERTHREAD_MODEL', modelName, 'builtin'),
+    ...resolveTimes(reader, command),
+    logLevel: reader.read('LOG_LEVEL', shape.oneOf(...logLevels), 'info'),
+    unknownVariables: unknownVariables(env),
+  };
+  if (reader.problems.length > 0) throw new ConfigError(reader.problems);
+  return config;
+}
+
+/** Only what finding the Temporal CLI needs, for a command that runs nothing else. */
+export function resolveTemporalCliConfig(env: Environment): TemporalCliConfig {
+  const cliPath = valueOf(env, 'EVERTHREAD_TEMPORAL_CLI');
+  const xdgCacheHome = valueOf(env, 'XDG_CACHE_HOME');
+  return {
+    searchPath: valueOf(env, 'PATH') ?? '',
+    ...(cliPath === undefined ? {} : { cliPath }),
+    ...(xdgCacheHome === undefined ? {} : { xdgCacheHome }),
+  };
+}
+
+/** Where the data is, without a password. */
+export function describeStorage(storage: StorageConfig): string {
+  switch (storage.kind) {
+    case 'memory':
+      return 'memory (lost at exit)';
+    case 'sqlite':
+      return `sqlite ${storage.path}`;
+    case 'postgres': {
+      const { hostname, port, pathname } = new URL(storage.url);
+      return `postgres ${hostname || 'local socket'}${port && `:${port}`}${pathname}`;
+    }
+  }
+}
+
+/** Also what Temporal itself takes; no `@`, which separates the parts of our own ids. */
+const temporalName = shape.word(/^[\w.-]{1,200}$/, '1-200 characters of A-Z a-z 0-9 . _ -');
+const modelName = shape.word(/^\S+$/, 'builtin, or provider:model such as openai:gpt-5-mini');
+
+function resolveAddress(
+  reader: SettingReader,
+  { command, allowRemote: allowedByOption }: ConfigOptions,
+): Pick<Config, 'host' | 'port' | 'allowRemote'> {
+  const host = reader.read('HOST', shape.host, '127.0.0.1');
+  const port = reader.read('PORT', shape.port, 8080);
+  const allowedByVariable = reader.read('EVERTHREAD_ALLOW_REMOTE', shape.flag, false);
+  const allowRemote = allowedByOption === true || allowedByVariable;
+  const listens = command === 'dev' || command === 'gateway';
+  if (listens && !allowRemote && !shape.isLoopback(host)) {
+    reader.refuse({
+      variable: 'HOST',
+      wrong: `is ${JSON.stringify(host)}: others could reach the gateway, which has no authentication yet, and read and write every thread`,
+      allowed:
+        'a loopback address (127.0.0.1, ::1, localhost); any other only with --allow-remote or EVERTHREAD_ALLOW_REMOTE=true',
+    });
+  }
+  return { host, port, allowRemote };
+}
+
+function resolveStorage(
+  reader: SettingReader,
+  command: Command,
+  sqlitePath: (given: string | undefined) => string,
+): StorageConfig {
+  const kind = reader.read(
+    'EVERTHREAD_STORAGE',
+    shape.oneOf('memory', 'sqlite', 'postgres'),
+    defaultStorage(reader, command),
+  );
+  const url = reader.read('EVERTHREAD_POSTGRES_URL', shape.postgresUrl, undefined);
+  const poolSize = reader.read('EVERTHREAD_POSTGRES_POOL', shape.count(1, 1000), 10);
+  const file = reader.read('EVERTHREAD_SQLITE_PATH', shape.path, undefined);
+  if (kind !== 'postgres') {
+    const why = refusalOfLocalStorage(command, kind);
+    if (why !== undefined)
+      reader.refuse({
+        variable: 'EVERTHREAD_STORAGE',
+        wrong: `is "${kind}": ${why}`,
+        allowed: 'postgres',
+      });
+    return kind === 'memory' ? { kind } : { kind, path: sqlitePath(file) };
+  }
+  if (!reader.given('EVERTHREAD_POSTGRES_URL')) {
+    reader.refuse({
+      variable: 'EVERTHREAD_POSTGRES_URL',
+      wrong: 'is not set, and storage is postgres',
+      allowed: shape.postgresUrl.allowed,
+    });
+  }
+  return { kind, url: url ?? '', poolSize };
+}
+
+/** Only a process of its own chooses a file of its own; `migrate` goes where the address points. */
+function defaultStorage(reader: SettingReader, command: Command): StorageConfig['kind'] {
+  switch (command) {
+    case 'dev':
+      return 'sqlite';
+    case 'gateway':
+    case 'worker':
+      return 'postgres';
+    case 'migrate':
+      return reader.given('EVERTHREAD_POSTGRES_URL') ? 'postgres' : 'sqlite';
+  }
+}
+
+function refusalOfLocalStorage(command: Command, kind: 'memory' | 'sqlite'): string | undefined {
+  switch (command) {
+    case 'dev':
+      return undefined;
+    case 'migrate':
+      return kind === 'memory'
+        ? 'there is nothing to migrate before the process starts'
+        : undefined;
+    case 'gateway':
+    case 'worker':
+      return `gateway and worker are processes of their own and must share one database; ${kind} serves one process only (everthread dev)`;
+  }
+}
+
+function resolveTemporal(
+  reader: SettingReader,
+  env: Environment,
+  command: Command,
+): TemporalConfig {
+  const port = reader.read('EVERTHREAD_TEMPORAL_PORT', shape.port, 7233);
+  const uiPort = reader.read('EVERTHREAD_TEMPORAL_UI_PORT', shape.port, 8233);
+  const external = (['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'] as const).some(
+    reader.given,
+  );
+  if (external) return { kind: 'external', env: temporalVariables(env) };
+  if (command === 'gateway' || command === 'worker') {
+    reader.refuse({
+      variable: 'TEMPORAL_ADDRESS',
+      wrong: `is not set, and ${command} starts no Temporal server of its own`,
+      allowed: 'host:port of a Temporal server (or a TEMPORAL_PROFILE of a TEMPORAL_CONFIG_FILE)',
+    });
+  }
+  if (port !== 0 && port === uiPort) {
+    reader.refuse({
+      variable: 'EVERTHREAD_TEMPORAL_UI_PORT',
+      wrong: `is ${uiPort}, the same as EVERTHREAD_TEMPORAL_PORT`,
+      allowed: 'another port',
+    });
+  }
+  return { kind: 'dev', port, uiPort, ...resolveTemporalCliConfig(env) };
+}
+
+function resolveGraphConfig(
+  reader: SettingReader,
+  inFolder: (file: string) => string,
+): string | null {
+  const given = reader.read('EVERTHREAD_CONFIG', shape.path, undefined);
+  const file = inFolder(given ?? 'langgraph.json');
+  if (existsSync(file)) return file;
+  if (given !== undefined) {
+    reader.refuse({
+      variable: 'EVERTHREAD_CONFIG',
+      wrong: `is ${JSON.stringify(given)}, and there is no file ${file}`,
+      allowed: 'the path of a langgraph.json',
+    });
+  }
+  return null;
+}
+
+type Times = Pick<
+  Config,
+  'threadIdleMs' | 'turnTimeoutMs' | 'stepTimeoutMs' | 'requestWaitMs' | 'sweep' | 'drainMs'
+>;
+
+const minuteMs = 60_000;
+/** The activity's own `startToCloseTimeout` is 24 h and the deadlines are inside it (DESIGN 4). */
+const longestTurnHours = 23;
+const longestIdleHours = 30 * 24;
+
+function resolveTimes(reader: SettingReader, command: Command): Times {
+  const turnTimeoutMs = reader.read(
+    'EVERTHREAD_TURN_TIMEOUT',
+    shape.duration(longestTurnHours),
+    10 * minuteMs,
+  );
+  const longestStepMs = reader.read(
+    'EVERTHREAD_STEP_TIMEOUT',
+    shape.duration(longestTurnHours),
+    5 * minuteMs,
+  );
+  // A turn of less than a step's time ends its step too.
+  const stepTimeoutMs = Math.min(longestStepMs, turnTimeoutMs);
+  return {
+    threadIdleMs: reader.read(
+      'EVERTHREAD_THREAD_IDLE',
+      shape.durationOrNever(longestIdleHours),
+      10 * minuteMs,
+    ),
+    turnTimeoutMs,
+    stepTimeoutMs,
+    requestWaitMs: 2 * minuteMs,
+    sweep: { everyMs: 5_000, quietMs: 30_000 },
+    // A worker's stop may wait for its longest superstep, since others serve meanwhile; a person at a terminal may not.
+    drainMs: command === 'worker' ? stepTimeoutMs : 5_000,
+  };
+}
