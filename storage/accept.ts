@@ -1,0 +1,156 @@
+/** P9 accept, with the checks of P7: one body, under the thread lock. A refusal has written nothing. */
+import { cancelUnsettled } from './cancel.js';
+import type { Accepted, AcceptTurn, TurnRecord } from './port.js';
+import { canonicalJson } from './stored-json.js';
+import {
+  hasUnsettled,
+  insertThread,
+  lockThread,
+  reviveThread,
+  type ThreadRow,
+} from './thread-row.js';
+import { recordOf, turnBySeq, turnColumns, type TurnRow } from './turn-row.js';
+import { first, run, type Tx } from './tx.js';
+
+type Refusal = Exclude<Accepted, { readonly kind: 'accepted' | 'attached' }>;
+/** What the checks need of a thread; one that is new or deleted is empty. */
+type Base = Pick<
+  ThreadRow,
+  'epoch' | 'version' | 'next_seq' | 'settled_seq' | 'graph' | 'head_status' | 'interrupts'
+>;
+
+/** Accepts a turn (P9). Idempotent by key: a known key attaches or replays and changes nothing. */
+export function* acceptTurn(input: AcceptTurn): Tx<Accepted> {
+  const row = yield* lockThread(input.thread); // P4: thread first
+  const base = row === undefined || row.deleted === 1 ? emptyThread(row) : row;
+  if (input.key !== undefined) {
+    const known = yield* findKey(input, input.key, base.epoch);
+    if (known !== undefined) return known;
+  }
+  const refusal = yield* refusalOf(input, base);
+  if (refusal !== undefined) return refusal;
+  if (input.multitask === 'interrupt' || input.multitask === 'rollback') {
+    if (hasUnsettled(base)) yield* cancelUnsettled(input.thread, base.epoch, input.multitask);
+  }
+  const graph = base.graph ?? input.graph ?? input.defaultGraph;
+  if (row === undefined) {
+    const made = yield* insertThread(input.thread, { graph, metadata: '{}' }, 2);
+    if (!made) return yield* acceptTurn(input); // somebody else's first turn came between: it is found now
+  } else {
+    if (row.deleted === 1) yield* reviveThread(input.thread, { graph, metadata: '{}' });
+    yield* takeSeq(input, graph);
+  }
+  const turn = yield* insertTurn(input, base, graph);
+  if (input.key !== undefined) yield* putKey(input, input.key, turn);
+  return { kind: 'accepted', turn };
+}
+
+const emptyThread = (row: ThreadRow | undefined): Base => ({
+  epoch: row?.epoch ?? 1,
+  version: 0,
+  next_seq: row?.next_seq ?? 1,
+  settled_seq: row?.settled_seq ?? 0,
+  graph: null,
+  head_status: null,
+  interrupts: null,
+});
+
+/** A key whose turn failed opens a new turn for the same body; every other known key answers for itself. */
+function* findKey(input: AcceptTurn, key: string, epoch: number): Tx<Accepted | undefined> {
+  const known = yield* first<{ seq: number; digest: string }>(
+    `SELECT seq, digest FROM et_keys
+     WHERE tenant = $1 AND thread_id = $2 AND epoch = $3 AND idempotency_key = $4`,
+    input.thread.tenant,
+    input.thread.threadId,
+    epoch,
+    key,
+  );
+  if (known === undefined) return undefined;
+  if (known.digest !== input.digest) return { kind: 'key_reused' };
+  const turn = yield* turnBySeq(input.thread, epoch, known.seq);
+  if (turn === undefined || turn.status === 'failed') return undefined;
+  return { kind: 'attached', turn: recordOf(turn, false) };
+}
+
+/** `reject` and caps before any side effect (P9), then what a resume (P7) and `if_version` demand of the head. */
+function* refusalOf(input: AcceptTurn, base: Base): Tx<Refusal | undefined> {
+  const busy = hasUnsettled(base);
+  if (input.graph !== undefined && base.graph !== null && input.graph !== base.graph) {
+    return { kind: 'graph_mismatch', bound: base.graph };
+  }
+  if (busy && input.multitask === 'reject') return { kind: 'turn_in_progress' };
+  if (input.input.kind === 'resume' && (busy || base.head_status !== 'interrupted')) {
+    return { kind: 'resume_stale' };
+  }
+  // While turns wait, the base may still reach the wanted version; the claim looks again.
+  const wanted = input.ifVersion;
+  if (wanted !== undefined && (busy ? base.version > wanted : base.version !== wanted)) {
+    return { kind: 'base_changed', version: base.version };
+  }
+  if (
+    busy &&
+    input.multitask === 'enqueue' &&
+    (yield* countUnsettled(input, base)) >= input.maxPending
+  ) {
+    return { kind: 'queue_full' };
+  }
+  return undefined;
+}
+
+/** The difference of two columns bounds the number; only near the cap the rows are counted (a waiting one may be cancelled). */
+function* countUnsettled(input: AcceptTurn, base: Base): Tx<number> {
+  const atMost = base.next_seq - 1 - base.settled_seq;
+  if (atMost < input.maxPending) return atMost;
+  const row = yield* first<{ unsettled: number }>(
+    `SELECT count(*) AS unsettled FROM et_turns
+     WHERE tenant = $1 AND thread_id = $2 AND epoch = $3 AND seq > $4 AND settled_at_ms IS NULL`,
+    input.thread.tenant,
+    input.thread.threadId,
+    base.epoch,
+    base.settled_seq,
+  );
+  return row?.unsettled ?? 0;
+}
+
+/** P1: seq comes from the locked thread row and never restarts. The caller has read it under the lock. */
+const takeSeq = (input: AcceptTurn, graph: string): Tx<number> =>
+  run(
+    `UPDATE et_threads SET next_seq = next_seq + 1, graph = coalesce(graph, $3), updated_at_ms = {now}
+     WHERE tenant = $1 AND thread_id = $2`,
+    input.thread.tenant,
+    input.thread.threadId,
+    graph,
+  );
+
+function* insertTurn(input: AcceptTurn, base: Base, graph: string): Tx<TurnRecord> {
+  const resumes = input.input.kind === 'resume';
+  const row = yield* first<TurnRow>(
+    `INSERT INTO et_turns (tenant, thread_id, epoch, seq, turn_id, status, graph, stream, if_version, resume_version,
+       resume_interrupts, fence, released, step, has_rows, has_draft, tries, losses, spent_ms, alive_at_ms,
+       accepted_at_ms, input, response)
+     VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10, 0, 0, 0, 0, 0, 0, 0, 0, {now}, {now}, $11, '')
+     RETURNING ${turnColumns}`,
+    ...[input.thread.tenant, input.thread.threadId, base.epoch, base.next_seq, input.turnId, graph],
+    ...[input.stream ? 1 : 0, input.ifVersion ?? null, resumes ? base.version : null],
+    resumes ? interruptIds(base.interrupts) : null,
+    canonicalJson(input.input),
+  );
+  if (row === undefined) throw new Error('INSERT gave no row');
+  return recordOf(row, false);
+}
+
+/** P7: what the resume answers. */
+const interruptIds = (interrupts: string | null): string =>
+  canonicalJson((JSON.parse(interrupts ?? '[]') as { id?: string }[]).map(({ id }) => id ?? null));
+
+const putKey = (input: AcceptTurn, key: string, turn: TurnRecord): Tx<number> =>
+  run(
+    `INSERT INTO et_keys (tenant, thread_id, epoch, idempotency_key, seq, digest) VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (tenant, thread_id, epoch, idempotency_key) DO UPDATE SET seq = excluded.seq`,
+    input.thread.tenant,
+    input.thread.threadId,
+    turn.epoch,
+    key,
+    turn.seq,
+    input.digest,
+  );

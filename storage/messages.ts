@@ -1,0 +1,58 @@
+/** The transcript: what each turn that advanced the head has said, in order (DESIGN 15.5). */
+import type { TranscriptMessage } from '../contracts/http.schema.js';
+import type { ThreadKey } from '../contracts/protocol.js';
+import type { MessageCursor, MessagePage, TurnInput } from './port.js';
+import { liveThread } from './threads.js';
+import { query, type Tx } from './tx.js';
+
+type Entry = MessagePage['messages'][number];
+interface TurnMessages {
+  readonly seq: number;
+  readonly turn_id: string;
+  readonly messages: string | null;
+  readonly input: string;
+}
+
+/** Turns per statement: a turn has two messages or more, so a page of 200 needs few rounds. */
+const turnsPerStatement = 50;
+
+export function* transcript(
+  key: ThreadKey,
+  after: MessageCursor | null,
+  limit: number,
+): Tx<MessagePage | undefined> {
+  const thread = yield* liveThread(key);
+  if (thread === undefined) return undefined;
+  const found: { readonly entry: Entry; readonly at: MessageCursor }[] = [];
+  let from = after ?? { seq: 0, index: -1 };
+  for (;;) {
+    const turns = yield* query<TurnMessages>(
+      `SELECT seq, turn_id, messages, input FROM et_turns
+       WHERE tenant = $1 AND thread_id = $2 AND epoch = $3 AND seq >= $4 AND version IS NOT NULL
+       ORDER BY seq LIMIT $5`,
+      ...[key.tenant, key.threadId, thread.epoch, from.seq, turnsPerStatement],
+    );
+    for (const turn of turns) {
+      for (const [index, message] of messagesOf(turn).entries()) {
+        if (turn.seq === from.seq && index <= from.index) continue;
+        const entry = { ...message, turn_id: turn.turn_id, seq: turn.seq };
+        found.push({ entry, at: { seq: turn.seq, index } });
+      }
+    }
+    const last = turns.at(-1);
+    if (found.length > limit || last === undefined || turns.length < turnsPerStatement) break;
+    from = { seq: last.seq, index: Number.MAX_SAFE_INTEGER };
+  }
+  const page = found.slice(0, limit);
+  return {
+    messages: page.map(({ entry }) => entry),
+    next: found.length > limit ? (page.at(-1)?.at ?? null) : null,
+  };
+}
+
+/** A turn cut off by `interrupt` stored no reply; what was asked is known. */
+function messagesOf(turn: TurnMessages): readonly TranscriptMessage[] {
+  if (turn.messages !== null) return JSON.parse(turn.messages) as TranscriptMessage[];
+  const input = JSON.parse(turn.input) as TurnInput;
+  return input.kind === 'message' ? [{ id: turn.turn_id, role: 'user', content: input.text }] : [];
+}

@@ -1,0 +1,99 @@
+/** The commit: the last rows, the reply, version + 1, status and the new head are one transaction (DESIGN 4.3). */
+import type { Failure } from '../contracts/failure.js';
+import type { Claim, Settled, Settlement } from './port.js';
+import type { FlushRows } from './saver/port.js';
+import { writeRows } from './saver-rows.js';
+import {
+  claimed,
+  dropDraft,
+  lockForClaim,
+  settleFailed,
+  underClaim,
+  whyLost,
+  type Leftovers,
+} from './settle-turn.js';
+import { canonicalJson, canonicalText, repairText } from './stored-json.js';
+import { advanceThread, progressOf } from './thread-row.js';
+import { atPlace, placeOf, settledStatus, type TurnRow } from './turn-row.js';
+import { first, type Tx } from './tx.js';
+
+type Finish = Exclude<Settlement, { readonly kind: 'failed' }>;
+
+/** A settlement as it stands in the row: serialised before BEGIN (P4). */
+export interface FinishText {
+  readonly status: Finish['kind'];
+  readonly checkpointId: string;
+  readonly response: string;
+  readonly messages: string;
+  readonly valuesJson: string;
+  readonly interrupts: string | null;
+  readonly next: string;
+  readonly usage: string | null;
+}
+
+export const finishText = (s: Finish): FinishText => ({
+  status: s.kind,
+  checkpointId: s.checkpointId,
+  response: repairText(s.response),
+  messages: canonicalJson(s.messages),
+  valuesJson: canonicalText(s.valuesJson),
+  interrupts: s.kind === 'interrupted' ? canonicalJson(s.interrupts) : null,
+  next: canonicalJson(s.next),
+  usage: s.usage === undefined ? null : canonicalJson(s.usage),
+});
+
+/** Commits or interrupts the turn under its claim (P3, P4). */
+export function* settleTurn(claim: Claim, finish: FinishText, rows: FlushRows | null): Tx<Settled> {
+  const thread = yield* lockForClaim(claim);
+  if ('kind' in thread) return thread;
+  const version = thread.version + 1;
+  const left = yield* writeReply(claim, finish, version);
+  if (left === undefined) return yield* whyLost(claim, thread);
+  if (rows !== null) yield* writeRows(claim, rows);
+  yield* dropDraft(claim, left);
+  const after = yield* advanceThread(claim.thread, {
+    version,
+    checkpointId: finish.checkpointId,
+    seq: claim.seq,
+    status: finish.status,
+    interrupts: finish.interrupts,
+    nextNodes: finish.next,
+  });
+  return { kind: 'settled', status: finish.status, version, after };
+}
+
+const writeReply = (claim: Claim, finish: FinishText, version: number): Tx<Leftovers | undefined> =>
+  first<Leftovers>(
+    `UPDATE et_turns SET status = $6, version = $7, checkpoint_id = $8, response = $9, messages = $10, values_json = $11,
+       interrupts = $12, usage_json = $13, settled_at_ms = {now}
+     WHERE ${underClaim} RETURNING has_rows, has_draft`,
+    ...claimed(claim),
+    ...[finish.status, version, finish.checkpointId, finish.response, finish.messages],
+    ...[finish.valuesJson, finish.interrupts, finish.usage],
+  );
+
+/** The activity gives up: final error, or a state that cannot be stored. */
+export function* failTurn(claim: Claim, failure: Failure): Tx<Settled> {
+  const thread = yield* lockForClaim(claim);
+  if ('kind' in thread) return thread;
+  const after = yield* settleFailed(claim, failure);
+  if (after === undefined) return yield* whyLost(claim, thread);
+  return { kind: 'settled', status: 'failed', version: thread.version, after };
+}
+
+/** P3: "settled with my fence" proves an unknown COMMIT. Under the thread lock, since the lost transaction may still be in flight. */
+export function* lookUpClaim(claim: Claim): Tx<Settled | { readonly kind: 'unsettled' }> {
+  const thread = yield* lockForClaim(claim);
+  if ('kind' in thread) return thread;
+  const after = progressOf(thread);
+  const turn = yield* first<Pick<TurnRow, 'status' | 'fence' | 'version'>>(
+    `SELECT status, fence, version FROM et_turns WHERE ${atPlace}`,
+    ...placeOf(claim),
+  );
+  if (turn === undefined) return { kind: 'settled_before', status: 'aborted', after };
+  const mine = turn.fence === claim.fence;
+  const status = settledStatus(turn);
+  if (status === undefined) return { kind: mine ? 'unsettled' : 'fence_lost' };
+  if (!mine) return { kind: 'settled_before', status, after };
+  return { kind: 'settled', status, version: turn.version ?? thread.version, after };
+}

@@ -1,0 +1,27 @@
+/** The committed state of a thread: the row says which, the saver's rows say what. */
+import type { ThreadKey } from '../contracts/protocol.js';
+import type { StateView } from './port.js';
+import { liveThread } from './threads.js';
+import type { Driver } from './tx.js';
+
+export async function stateOf(driver: Driver, key: ThreadKey): Promise<StateView | undefined> {
+  const thread = await driver.read(() => liveThread(key));
+  if (thread === undefined) return undefined;
+  const { head_checkpoint: checkpointId, head_seq: seq } = thread;
+  const base = { version: thread.version, epoch: thread.epoch, checkpointId };
+  if (checkpointId === null || seq === null) {
+    return { ...base, values: {}, next: [], interrupts: [] };
+  }
+  const { readState } = await import('./saver/state-view.js');
+  const { values } = await readState(
+    driver,
+    { ...key, epoch: thread.epoch },
+    { checkpointId, seq },
+  );
+  return {
+    ...base,
+    values,
+    next: JSON.parse(thread.next_nodes ?? '[]') as string[],
+    interrupts: JSON.parse(thread.interrupts ?? '[]') as StateView['interrupts'],
+  };
+}

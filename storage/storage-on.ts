@@ -1,0 +1,78 @@
+/** The port over a driver: each method is one transaction, and what can be serialised before BEGIN is (P4). */
+import { acceptTurn } from './accept.js';
+import { cancelTurn, listenTo } from './cancel.js';
+import { claimTurn } from './claim.js';
+import { deleteThread } from './delete.js';
+import { draftsPerTransaction, saveDrafts } from './drafts.js';
+import { failTry, flushRows, yieldClaim } from './flush.js';
+import { lookAt } from './look.js';
+import { transcript } from './messages.js';
+import type { ClaimStore, Storage, StorageKind, ThreadStore, TurnStore } from './port.js';
+import { failTurn, finishText, lookUpClaim, settleTurn } from './settle.js';
+import { stateOf } from './state.js';
+import { takeQuiet } from './sweep.js';
+import { createThread, getThread, threadHistory } from './threads.js';
+import { findAccepted, getTurn } from './turns.js';
+import { query, type Driver } from './tx.js';
+
+export interface OpenedStorage {
+  readonly kind: StorageKind;
+  readonly store: string;
+  readonly driver: Driver;
+  readonly close: () => Promise<void>;
+}
+
+export const storageOn = ({ kind, store, driver, close }: OpenedStorage): Storage => ({
+  kind,
+  store,
+  turns: turnsOn(driver),
+  threads: threadsOn(driver),
+  claims: claimsOn(driver),
+  openAttempt: async (options) => (await import('./saver/attempt.js')).openAttempt(driver, options),
+  ping: async () => {
+    await driver.read(() => query('SELECT 1'));
+  },
+  close,
+});
+
+const turnsOn = (driver: Driver): TurnStore => ({
+  accept: (input) => driver.write(() => acceptTurn(input)),
+  findAccepted: (thread, turnId) => driver.write(() => findAccepted(thread, turnId)),
+  get: (thread, turnId) => driver.read(() => getTurn(thread, turnId)),
+  peek: (turnIds) => driver.read(() => lookAt(turnIds)),
+  listen: async (thread, turnId) => {
+    await driver.write(() => listenTo(thread, turnId));
+  },
+  cancel: (thread, turnId) => driver.write(() => cancelTurn(thread, turnId)),
+});
+
+const threadsOn = (driver: Driver): ThreadStore => ({
+  create: (input) => driver.write(() => createThread(input)),
+  get: (thread) => driver.read(() => getThread(thread)),
+  messages: (thread, after, limit) => driver.read(() => transcript(thread, after, limit)),
+  state: (thread) => stateOf(driver, thread),
+  history: (thread, before, limit) => driver.read(() => threadHistory(thread, before, limit)),
+  delete: (thread) => driver.write(() => deleteThread(thread)),
+});
+
+const claimsOn = (driver: Driver): ClaimStore => ({
+  claim: (thread, holder, limits) => driver.write(() => claimTurn({ thread, holder, limits })),
+  flush: (claim, rows) => driver.write(() => flushRows(claim, rows)),
+  settle: (claim, settlement, rows) => {
+    if (settlement.kind === 'failed')
+      return driver.write(() => failTurn(claim, settlement.failure));
+    const text = finishText(settlement);
+    return driver.write(() => settleTurn(claim, text, rows));
+  },
+  lookUp: (claim) => driver.write(() => lookUpClaim(claim)),
+  failTry: (claim, failure, maxTries) => driver.write(() => failTry(claim, failure, maxTries)),
+  yield: (claim) => driver.write(() => yieldClaim(claim)),
+  look: (claims) => driver.read(() => lookAt(claims.map(({ turnId }) => turnId))),
+  saveDrafts: async (drafts) => {
+    for (let from = 0; from < drafts.length; from += draftsPerTransaction) {
+      const some = drafts.slice(from, from + draftsPerTransaction);
+      await driver.write(() => saveDrafts(some));
+    }
+  },
+  takeQuiet: (quietMs, limit) => driver.write(() => takeQuiet(quietMs, limit)),
+});

@@ -1,0 +1,96 @@
+/** Threads as the gateway sees them: created, read, listed by version. A deleted one looks like one that never was. */
+import type { ThreadKey, TurnStatus } from '../contracts/protocol.js';
+import type { CreateThread, HistoryEntry, ThreadRecord } from './port.js';
+import { canonicalText } from './stored-json.js';
+import {
+  hasUnsettled,
+  insertThread,
+  lockThread,
+  readThread,
+  reviveThread,
+  type ThreadRow,
+} from './thread-row.js';
+import { query, type Tx } from './tx.js';
+
+export interface Created {
+  readonly kind: 'created' | 'exists';
+  readonly thread: ThreadRecord;
+}
+
+export function* createThread(input: CreateThread): Tx<Created> {
+  const { thread: key } = input;
+  const row = yield* lockThread(key);
+  if (row?.deleted === 0) return { kind: 'exists', thread: recordOfThread(key, row) };
+  const life = {
+    graph: input.graph ?? null,
+    metadata: canonicalText(input.metadataJson ?? '{}'),
+  };
+  if (row !== undefined) yield* reviveThread(key, life);
+  else if (!(yield* insertThread(key, life, 1))) return yield* createThread(input);
+  const made = yield* readThread(key);
+  if (made === undefined) throw new Error('a thread that was just made is not there');
+  return { kind: 'created', thread: recordOfThread(key, made) };
+}
+
+/** The live row, or undefined. */
+export function* liveThread(key: ThreadKey): Tx<ThreadRow | undefined> {
+  const row = yield* readThread(key);
+  return row?.deleted === 0 ? row : undefined;
+}
+
+export function* getThread(key: ThreadKey): Tx<ThreadRecord | undefined> {
+  const row = yield* liveThread(key);
+  return row === undefined ? undefined : recordOfThread(key, row);
+}
+
+const recordOfThread = (thread: ThreadKey, row: ThreadRow): ThreadRecord => ({
+  thread,
+  epoch: row.epoch,
+  version: row.version,
+  graph: row.graph,
+  metadataJson: row.metadata,
+  status: statusOf(row),
+  interruptsJson: row.interrupts,
+  nextJson: row.next_nodes,
+  headCheckpoint: row.head_checkpoint,
+  createdAtMs: row.created_at_ms,
+  updatedAtMs: row.updated_at_ms,
+});
+
+function statusOf(row: ThreadRow): ThreadRecord['status'] {
+  if (hasUnsettled(row)) return 'busy';
+  return row.head_status === 'interrupted' ? 'interrupted' : 'idle';
+}
+
+interface VersionRow {
+  readonly version: number;
+  readonly turn_id: string;
+  readonly seq: number;
+  readonly status: TurnStatus;
+  readonly checkpoint_id: string | null;
+  readonly settled_at_ms: number;
+}
+
+/** Newest first. */
+export function* threadHistory(
+  key: ThreadKey,
+  beforeVersion: number | null,
+  limit: number,
+): Tx<readonly HistoryEntry[] | undefined> {
+  const row = yield* liveThread(key);
+  if (row === undefined) return undefined;
+  const rows = yield* query<VersionRow>(
+    `SELECT version, turn_id, seq, status, checkpoint_id, settled_at_ms FROM et_turns
+     WHERE tenant = $1 AND thread_id = $2 AND epoch = $3 AND version IS NOT NULL AND version < $4
+     ORDER BY version DESC LIMIT $5`,
+    ...[key.tenant, key.threadId, row.epoch, beforeVersion ?? row.version + 1, limit],
+  );
+  return rows.map((r) => ({
+    version: r.version,
+    turnId: r.turn_id,
+    seq: r.seq,
+    status: r.status,
+    checkpointId: r.checkpoint_id,
+    settledAtMs: r.settled_at_ms,
+  }));
+}
