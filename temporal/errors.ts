@@ -42,9 +42,8 @@ export function isTemporalUnavailable(error: unknown): boolean {
   return causes(error).some(
     (cause) =>
       (cause instanceof TemporalConnectionError && cause.unavailable) ||
-      cause.name ===
-        'TransportError' // the native connection's own, not exported for use ||
-        (isGrpcServiceError(cause) && passing.has(cause.code)) ||
+      cause.name === transportError ||
+      (isGrpcServiceError(cause) && passing.has(cause.code)) ||
       networkCodes.has(String((cause as { code?: unknown }).code)),
   );
 }
@@ -60,6 +59,9 @@ export const isSearchAttributeUnknown = (error: unknown): boolean =>
 export function grpcCodeOf(error: unknown): number | undefined {
   return causes(error).find(isGrpcServiceError)?.code;
 }
+
+/** The native connection's failed handshake; its class is not meant to be imported. */
+const transportError = 'TransportError';
 
 const passing: ReadonlySet<number> = new Set([
   grpcCode.cancelled,
