@@ -1,7 +1,8 @@
 /** What a node or model threw → what becomes of the turn. Only codes cross Temporal: a provider's words may quote a prompt. */
 import { ApplicationFailure } from '@temporalio/common';
 import type { Failure } from '../contracts/failure.js';
-import { classify } from '../llm/provider-errors.js';
+import { classifyProviderError } from '../llm/provider-errors.js';
+import type { RetryableCode } from '../llm/provider-errors.js';
 
 /** What to do about a thrown error: settle at once, or count a try. */
 export type Verdict =
@@ -19,14 +20,14 @@ const maxModelTries = 6;
 const maxUnknownTries = 3;
 
 export function judge(error: unknown): Verdict {
-  const found = classify(error);
+  const found = classifyProviderError(error, Date.now());
   switch (found.kind) {
     case 'final':
       return { kind: 'final', failure: { code: found.code, message: found.message } };
     case 'retryable':
       return {
         kind: 'again',
-        failure: { code: found.code, message: found.message },
+        failure: { code: found.code, message: gaveUp[found.code] },
         maxTries: maxModelTries,
         ...(found.retryAfterMs === undefined ? {} : { retryAfterMs: found.retryAfterMs }),
       };
@@ -38,6 +39,13 @@ export function judge(error: unknown): Verdict {
       };
   }
 }
+
+/** What a person reads when the tries are used up. */
+const gaveUp: Record<RetryableCode, string> = {
+  model_rate_limited: 'The model provider kept limiting the rate. Send the message again later.',
+  model_unavailable: 'The model provider did not answer. Send the message again later.',
+  model_garbage: 'The model provider kept answering what no client can read.',
+};
 
 /** Waiting between tries is Temporal's (DESIGN 15.4): half a second, doubling, at most half a minute. */
 export const pauseMs = (tries: number): number => Math.min(500 * 2 ** (tries - 1), 30_000);

@@ -1,0 +1,90 @@
+/** Wakes thread workflows: the only thing that gateway and sweeper ask of Temporal. */
+import { WorkflowNotFoundError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import type { SearchAttributePair } from '@temporalio/common';
+import type { NativeConnection } from '@temporalio/worker';
+import {
+  graphAttribute,
+  tenantAttribute,
+  threadWorkflowType,
+  turnSignalName,
+  workflowIdOf,
+} from '../contracts/protocol.js';
+import type { TurnSignal } from '../contracts/protocol.js';
+import type { TurnWake, Waker } from '../contracts/waker.js';
+import type { TemporalLink } from './connection.js';
+import { isSearchAttributeUnknown } from './errors.js';
+import { ensureSearchAttributes } from './search-attributes.js';
+
+const tenantKey = defineSearchAttributeKey(tenantAttribute, SearchAttributeType.KEYWORD);
+const graphKey = defineSearchAttributeKey(graphAttribute, SearchAttributeType.KEYWORD);
+
+export interface WakerOptions {
+  readonly taskQueue: string;
+  /** The database's id, part of every workflow id (P1). */
+  readonly store: string;
+}
+
+export function temporalWaker(link: TemporalLink, options: WakerOptions): Waker {
+  const idOf = (turn: TurnWake): string => workflowIdOf({ ...turn.thread, store: options.store });
+  const hasAttributes = once((client: Client) =>
+    ensureSearchAttributes(client.connection as NativeConnection, link.namespace),
+  );
+  const start = async (client: Client, turn: TurnWake, attributes: boolean): Promise<void> => {
+    const { tenant, threadId } = turn.thread;
+    // No time-outs and no arguments: a thread lives as long as it likes and knows itself by its id (P1).
+    await client.workflow.signalWithStart(threadWorkflowType, {
+      workflowId: idOf(turn),
+      taskQueue: options.taskQueue,
+      args: [],
+      signal: turnSignalName,
+      signalArgs: [signalOf(turn)],
+      staticSummary: `thread ${threadId} of ${tenant}`,
+      ...(attributes && { typedSearchAttributes: attributesOf(turn) }),
+    });
+  };
+  const startWithAttributes = async (client: Client, turn: TurnWake): Promise<void> => {
+    if (!(await hasAttributes(client))) { await start(client, turn, false); return; }
+    try {
+      await start(client, turn, true);
+    } catch (error) {
+      // A cluster needs up to a minute until an attribute that was just registered can be used.
+      if (!isSearchAttributeUnknown(error)) throw error;
+      await start(client, turn, false);
+    }
+  };
+  const signalOnly = async (client: Client, turn: TurnWake): Promise<void> => {
+    try {
+      await client.workflow.getHandle(idOf(turn)).signal(turnSignalName, signalOf(turn));
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    }
+  };
+  return {
+    wake: (turn, { start: mayStart }) =>
+      link.call((client) =>
+        mayStart ? startWithAttributes(client, turn) : signalOnly(client, turn),
+      ),
+  };
+}
+
+const signalOf = ({ turnId, seq }: TurnWake): TurnSignal => ({
+  ...(turnId !== undefined && { turn_id: turnId }),
+  seq,
+});
+
+const attributesOf = ({ thread, graph }: TurnWake): SearchAttributePair[] => [
+  { key: tenantKey, value: thread.tenant },
+  ...(graph === undefined ? [] : [{ key: graphKey, value: graph }]),
+];
+
+/** Remembers the first answer; a failure is asked again. */
+function once<A, T>(ask: (argument: A) => Promise<T>): (argument: A) => Promise<T> {
+  let answer: Promise<T> | undefined;
+  return (argument) =>
+    (answer ??= ask(argument).catch((error: unknown) => {
+      answer = undefined;
+      throw error;
+    }));
+}

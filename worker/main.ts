@@ -1,0 +1,72 @@
+/** Composition root of `everthread worker`: graphs on PostgreSQL and an existing Temporal. */
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.js';
+import { openStorage } from '../storage/open.js';
+import { postgresRelay } from '../storage/relay-postgres.js';
+import { connectTemporalPatiently, openTemporal } from '../temporal/connection.js';
+import { temporalFromEnvironment } from '../temporal/environment.js';
+import { temporalWaker } from '../temporal/waker.js';
+import { loadGraphs } from './graphs.js';
+import { stack } from '../config/stack.js';
+import { startWorkerSide } from './worker-side.js';
+
+export interface RunningWorker {
+  readonly graphs: readonly string[];
+  /** Rejects when the worker broke. */
+  readonly done: Promise<void>;
+  /** Drains: running turns stop at their next superstep border and go on elsewhere. */
+  stop(): Promise<void>;
+}
+
+export interface WorkerOptions {
+  readonly env: Record<string, string | undefined>;
+  readonly log: Logger;
+  /** Ends the waiting for a Temporal that is not there yet. */
+  readonly signal: AbortSignal;
+}
+
+export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
+  const parts = stack();
+  const { log, signal } = options;
+  try {
+    const { storage: target, temporal } = config;
+    if (target.kind !== 'postgres' || temporal.kind !== 'external') {
+      throw new Error('A worker of its own needs PostgreSQL and TEMPORAL_ADDRESS.');
+    }
+    const settings = temporalFromEnvironment(temporal.env);
+    if (settings === undefined) throw new Error('TEMPORAL_ADDRESS names no server.');
+    const storage = await openStorage(target, config);
+    parts.add(storage, () => storage.close());
+    const { store } = storage;
+    const served = await loadGraphs({ ...config, env: options.env }, log);
+    const relay = await postgresRelay({
+      url: target.url,
+      store,
+      onTrouble: (what) => log.warn(what),
+    });
+    parts.add(relay, () => relay.close());
+    const onWaiting = (reason: Error): void => log.warn(`waiting for Temporal: ${reason.message}`);
+    const connection = await connectTemporalPatiently(settings, { signal, onWaiting });
+    parts.add(connection, () => connection.close());
+    const wake = temporalWaker(openTemporal(settings, connection), {
+      taskQueue: config.taskQueue,
+      store,
+    });
+    const worker = await startWorkerSide(
+      {
+        storage,
+        relay,
+        graphs: served.graphs,
+        connection: connection.native,
+        wake: (turn) => wake.wake(turn, { start: true }),
+        log,
+      },
+      config,
+    );
+    parts.add(worker, () => worker.stop());
+    return { graphs: served.names, done: worker.done, stop: () => parts.stop() };
+  } catch (error) {
+    await parts.stop();
+    throw error;
+  }
+}
