@@ -1,0 +1,124 @@
+/**
+ * Channel values as the saver knows them, each at one version: what the graph sees, and what is or will be stored.
+ * A list is stored as what it adds to an older version; everything else whole.
+ */
+import type { Checkpoint } from '@langchain/langgraph-checkpoint';
+import { type KnownList, type Print, printOf, sharedPrefix } from './deltas.js';
+import { pack, packElement, type Packed, type Serde } from './pack.js';
+import { packShared } from './sharing.js';
+
+export interface ListEntry extends KnownList {
+  readonly kind: 'list';
+  readonly version: string;
+  /** The stored version it continues, and how many of its elements; null when `rest` is the whole list. */
+  readonly base: string | null;
+  readonly keep: number;
+  readonly rest: readonly Promise<Uint8Array>[];
+  /** Rows that a reader walks. */
+  readonly depth: number;
+  /** On its way into the database or there: other versions may continue it. */
+  taken: boolean;
+  /** Its row exists. */
+  emitted: boolean;
+}
+
+export interface PlainEntry {
+  readonly kind: 'plain';
+  readonly version: string;
+  readonly packed: Promise<Packed>;
+  /** Holds references to lists of its checkpoint (sharing.ts). */
+  readonly shares: boolean;
+  taken: boolean;
+  emitted: boolean;
+}
+
+export type Entry = ListEntry | PlainEntry;
+export type Entries = ReadonlyMap<string, Entry>;
+
+/** A chain this long is worth ending with a whole list, if the list is short. */
+const longChain = 200;
+const shortList = 50;
+
+/**
+ * The entries of a checkpoint that is put: changed channels by `newVersions`, the others from the checkpoint before.
+ * A channel that neither gives is not stored.
+ */
+export function entriesOf(
+  serde: Serde,
+  checkpoint: Checkpoint,
+  newVersions: Readonly<Record<string, unknown>>,
+  before: Entries,
+): Entries {
+  const entries = new Map<string, Entry>();
+  const plain: string[] = [];
+  for (const [channel, value] of Object.entries(checkpoint.channel_values)) {
+    const version = checkpoint.channel_versions[channel];
+    if (version === undefined) continue;
+    const known = before.get(channel);
+    const carried = known?.version === String(version) ? known : undefined;
+    if (Object.hasOwn(newVersions, channel) ? false : carried === undefined) continue;
+    if (carried !== undefined && mayCarry(carried)) entries.set(channel, carried);
+    else if (isList(channel, value)) {
+      entries.set(channel, listEntry(serde, String(version), value, known));
+    } else plain.push(channel);
+  }
+  // After the lists, since their values may share them.
+  for (const channel of plain) {
+    const version = String(checkpoint.channel_versions[channel]);
+    entries.set(channel, plainEntry(serde, version, checkpoint.channel_values[channel], entries));
+  }
+  return entries;
+}
+
+/** References name a list version that is stored with the checkpoint; before that they hold only there. */
+const mayCarry = (entry: Entry): boolean => entry.kind === 'list' || !entry.shares || entry.taken;
+
+/** Sends are new each time, so they are no list that grows; their arguments are (sharing.ts). */
+const isList = (channel: string, value: unknown): value is readonly unknown[] =>
+  channel !== '__pregel_tasks' && Array.isArray(value) && value.length > 0;
+
+function plainEntry(serde: Serde, version: string, value: unknown, lists: Entries): PlainEntry {
+  const shared = packShared(serde, value, lists);
+  return {
+    kind: 'plain',
+    version,
+    packed: shared ?? pack(serde, value),
+    shares: shared !== undefined,
+    taken: false,
+    emitted: false,
+  };
+}
+
+function listEntry(
+  serde: Serde,
+  version: string,
+  value: readonly unknown[],
+  before: Entry | undefined,
+): ListEntry {
+  const fresh = (keep: number): Promise<Uint8Array>[] =>
+    value.slice(keep).map((element) => packElement(serde, element));
+  const known = before?.kind === 'list' ? before : undefined;
+  const shared = known === undefined ? 0 : sharedPrefix(known, value);
+  const elements = [...value];
+  const whole = (prints: readonly Print[]): ListEntry => ({
+    ...{ kind: 'list', version, elements, prints, base: null, keep: 0 },
+    ...{ rest: fresh(0), depth: 1, taken: false, emitted: false },
+  });
+  if (known === undefined || shared === 0) return whole(elements.map(printOf));
+  const prints = [...known.prints.slice(0, shared), ...elements.slice(shared).map(printOf)];
+  const next = { kind: 'list', version, elements, prints, taken: false, emitted: false } as const;
+  if (known.taken) {
+    if (known.depth >= longChain && elements.length <= shortList) return whole(prints);
+    return {
+      ...next,
+      base: known.version,
+      keep: shared,
+      rest: fresh(shared),
+      depth: known.depth + 1,
+    };
+  }
+  // The version before is not stored: this one continues what that one continued.
+  const keep = Math.min(shared, known.keep);
+  const rest = [...known.rest.slice(0, shared - keep), ...fresh(shared)];
+  return { ...next, base: keep === 0 ? null : known.base, keep, rest, depth: known.depth };
+}

@@ -1,0 +1,40 @@
+/** Values as bytes, by the project's own serde, which alone encodes and decodes what a graph made (DESIGN 4). */
+import type { BaseCheckpointSaver } from '@langchain/langgraph-checkpoint';
+
+export type Serde = BaseCheckpointSaver['serde'];
+
+/** `json` and `bytes` are the serde's types; `shared` is ours: JSON whose lists begin with a stored list (sharing.ts). */
+export interface Packed {
+  readonly type: string;
+  readonly bytes: Uint8Array;
+}
+
+/** The serde reads the value before this returns, so a later edit does not change what is written. */
+export async function pack(serde: Serde, value: unknown): Promise<Packed> {
+  const [type, bytes] = await serde.dumpsTyped(value);
+  return { type, bytes };
+}
+
+/** One element as it stands between the commas of a JSON array. */
+export async function packElement(serde: Serde, element: unknown): Promise<Uint8Array> {
+  const [type, bytes] = await serde.dumpsTyped([element]);
+  if (type !== 'json') throw new Error(`the project's serde wrote an array as "${type}"`);
+  return bytes.subarray(1, bytes.length - 1);
+}
+
+const encoder = new TextEncoder();
+const [open, comma, close] = ['[', ',', ']'].map((mark) => encoder.encode(mark)) as [
+  Uint8Array,
+  Uint8Array,
+  Uint8Array,
+];
+
+/** A JSON array of elements packed one by one. */
+export function joinElements(elements: readonly Uint8Array[]): Uint8Array {
+  const parts = elements.flatMap((bytes, i) => (i === 0 ? [bytes] : [comma, bytes]));
+  return Buffer.concat([open, ...parts, close]);
+}
+
+export const toBytes = (text: string): Uint8Array => encoder.encode(text);
+export const toText = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
