@@ -121,7 +121,14 @@ export const problemSchema = z.object({
   code: z.string(),
   detail: z.string().optional(),
   instance: z.string().optional(),
+  thread_id: z.string().optional(),
   turn_id: z.string().optional(),
+  /** Failure code of a failed turn. */
+  failure: z.string().optional(),
+  /** The thread's version, where the request asked for another one. */
+  version: z.int().optional(),
+  /** What `/readyz` waits for. */
+  not_ready: z.array(z.string()).optional(),
   errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
 });
 export type Problem = z.infer<typeof problemSchema>;

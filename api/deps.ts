@@ -1,0 +1,67 @@
+import type { Logger } from 'pino';
+import type { Relay } from '../contracts/frames.js';
+import type { Storage } from '../storage/port.js';
+import type { Waker } from './waker.js';
+
+/** Who asks. The one port that says it, so that authentication has one place (DESIGN 15.1). */
+export interface Caller {
+  readonly tenant: string;
+  readonly user: string;
+}
+export type Identify = (request: {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}) => Promise<Caller>;
+
+/** Until authentication exists everybody is the one default user of the one default tenant. */
+export const identifyEverybody: Identify = () =>
+  Promise.resolve({ tenant: 'default', user: 'default' });
+
+export interface GatewaySettings {
+  /** Longest body, unpacked. */
+  readonly bodyBytes: number;
+  /** Longest message, in characters. */
+  readonly messageChars: number;
+  /** A JSON request waits this long for its turn, then it is told where to look (DESIGN 15.3). */
+  readonly waitMs: number;
+  /** Shortest time between two looks at the rows that somebody waits for; the longest is twice this. */
+  readonly pollMs: number;
+  /** Most unsettled turns of one thread. */
+  readonly maxPending: number;
+  readonly stream: StreamSettings;
+}
+
+export interface StreamSettings {
+  /** A comment this often keeps proxies from cutting a silent stream. */
+  readonly pingMs: number;
+  /** Above this many unsent bytes a reader gets no more tokens, but one snapshot when it has caught up. */
+  readonly holdBytes: number;
+  /** Above this many unsent bytes a reader is cut off: it can resume, the gateway's memory cannot. */
+  readonly cutBytes: number;
+  /** A reader that takes nothing for this long is cut off. */
+  readonly stallMs: number;
+}
+
+export const defaultSettings: GatewaySettings = {
+  bodyBytes: 1 << 20,
+  messageChars: 100_000, // about a 60-page text
+  waitMs: 120_000,
+  pollMs: 1_000, // a lost wake costs 2 s, not a hang
+  maxPending: 100,
+  stream: { pingMs: 15_000, holdBytes: 64 << 10, cutBytes: 256 << 10, stallMs: 30_000 },
+};
+
+/** All that the gateway needs; composed in `cli/`. */
+export interface GatewayDeps {
+  readonly storage: Storage;
+  readonly relay: Relay;
+  readonly wake: Waker;
+  /** Names of the graphs that are served, and the one that a new thread gets when none is named. */
+  readonly graphs: { readonly names: readonly string[]; readonly default: string };
+  readonly log: Logger;
+  readonly identify: Identify;
+  readonly settings: GatewaySettings;
+  /** Names of what is not ready besides the database (`temporal`, in dev `worker`); empty when all is. */
+  readonly ready: () => Promise<readonly string[]>;
+  /** Aborted when the gateway closes: streams end, waiters are told where to look. */
+  readonly closing: AbortSignal;
+}

@@ -1,0 +1,132 @@
+/** Routes about threads. They show committed data only. */
+import type { Request, Response } from 'express';
+import { z } from 'zod';
+import { createThreadSchema } from '../../contracts/http.schema.js';
+import type { MessageCursor, ThreadRecord } from '../../storage/port.js';
+import { canonicalJson, canonicalText } from '../../storage/stored-json.js';
+import { parseBody, parseValue } from '../body.js';
+import type { Gateway } from '../gateway.js';
+import { idempotencyKey } from '../idempotency.js';
+import { checkGraph } from '../post-turn.js';
+import { Problem } from '../problem.js';
+import { note } from '../request.js';
+import { namedThreadId, newThreadId } from '../thread-id.js';
+import { pathThread, unknownThread } from './path-thread.js';
+
+/** Creating a thread again with the same data gives the thread that is there; with other data it is refused. */
+export async function createThread(gateway: Gateway, req: Request, res: Response): Promise<void> {
+  const body = parseBody(createThreadSchema, req);
+  const { tenant } = await gateway.identify(req);
+  const key = idempotencyKey(req, gateway.storage.kind);
+  const threadId = namedThreadId(req, { body: body.thread_id }) ?? newThreadId(tenant, key);
+  note(res, { thread: threadId });
+  checkGraph(gateway, body.graph);
+  const { kind, thread } = await gateway.storage.threads.create({
+    thread: { tenant, threadId },
+    ...(body.graph !== undefined && { graph: body.graph }),
+    ...(body.metadata !== undefined && { metadataJson: canonicalJson(body.metadata) }),
+  });
+  if (kind === 'exists' && differs(thread, body)) {
+    throw new Problem('thread_exists', 'The thread exists with another graph or metadata.');
+  }
+  res
+    .status(kind === 'created' ? 201 : 200)
+    .location(`/v1/threads/${threadId}`)
+    .json(threadView(thread));
+}
+
+export async function showThread(gateway: Gateway, req: Request, res: Response): Promise<void> {
+  const thread = await gateway.storage.threads.get(await pathThread(gateway, req, res));
+  if (thread === undefined) throw unknownThread();
+  res.json(threadView(thread));
+}
+
+/** P8. The wake lets the open run end; it starts none, and that it fails costs nothing but the run's idle time. */
+export async function deleteThread(gateway: Gateway, req: Request, res: Response): Promise<void> {
+  const thread = await pathThread(gateway, req, res);
+  const outcome = await gateway.storage.threads.delete(thread);
+  if (outcome.kind === 'not_found') throw unknownThread();
+  await gateway.wake.wake({ thread, seq: outcome.nextSeq }, { start: false }).catch(() => {
+    gateway.log.warn({ thread: thread.threadId }, 'cannot tell a run that its thread is deleted');
+  });
+  res.status(204).end();
+}
+
+export async function listMessages(gateway: Gateway, req: Request, res: Response): Promise<void> {
+  const thread = await pathThread(gateway, req, res);
+  const { after, limit } = parseValue(messagesQuery, { ...req.query });
+  const page = await gateway.storage.threads.messages(thread, after ?? null, limit);
+  if (page === undefined) throw unknownThread();
+  const { next, messages } = page;
+  res.json({ messages, next_cursor: next === null ? null : `${next.seq}.${next.index}` });
+}
+
+export async function showState(gateway: Gateway, req: Request, res: Response): Promise<void> {
+  const thread = await pathThread(gateway, req, res);
+  const state = await gateway.storage.threads.state(thread);
+  if (state === undefined) throw unknownThread();
+  const { checkpointId, ...rest } = state;
+  res.json({ thread_id: thread.threadId, ...rest, checkpoint_id: checkpointId });
+}
+
+export async function showHistory(gateway: Gateway, req: Request, res: Response): Promise<void> {
+  const thread = await pathThread(gateway, req, res);
+  const { before, limit } = parseValue(historyQuery, { ...req.query });
+  const entries = await gateway.storage.threads.history(thread, before ?? null, limit);
+  if (entries === undefined) throw unknownThread();
+  const last = entries.length === limit ? entries.at(-1)?.version : undefined;
+  res.json({
+    history: entries.map((entry) => ({
+      version: entry.version,
+      turn_id: entry.turnId,
+      seq: entry.seq,
+      status: entry.status,
+      checkpoint_id: entry.checkpointId,
+      settled_at: isoTime(entry.settledAtMs),
+    })),
+    next_before: last === undefined || last <= 1 ? null : last,
+  });
+}
+
+/** Most rows of one page (DESIGN 15.5), and how many there are when none are asked for. */
+const pageLimit = z.coerce.number().int().min(1).max(200).default(100);
+const messagesQuery = z.strictObject({
+  after: z
+    .string()
+    .regex(/^\d{1,15}\.\d{1,9}$/, 'must be a next_cursor')
+    .transform((cursor): MessageCursor => {
+      const [seq = 0, index = 0] = cursor.split('.').map(Number);
+      return { seq, index };
+    })
+    .optional(),
+  limit: pageLimit,
+});
+const historyQuery = z.strictObject({
+  before: z.coerce.number().int().min(1).optional(),
+  limit: pageLimit,
+});
+
+function differs(thread: ThreadRecord, body: z.infer<typeof createThreadSchema>): boolean {
+  const metadata = canonicalText(thread.metadataJson);
+  return (
+    (body.graph !== undefined && body.graph !== thread.graph) ||
+    (body.metadata !== undefined && canonicalJson(body.metadata) !== metadata)
+  );
+}
+
+const threadView = (thread: ThreadRecord): Record<string, unknown> => ({
+  thread_id: thread.thread.threadId,
+  epoch: thread.epoch,
+  version: thread.version,
+  status: thread.status,
+  graph: thread.graph,
+  metadata: JSON.parse(thread.metadataJson) as unknown,
+  ...(thread.interruptsJson !== null && {
+    interrupts: JSON.parse(thread.interruptsJson) as unknown,
+  }),
+  next: JSON.parse(thread.nextJson ?? '[]') as unknown,
+  created_at: isoTime(thread.createdAtMs),
+  updated_at: isoTime(thread.updatedAtMs),
+});
+
+const isoTime = (ms: number): string => new Date(ms).toISOString();

@@ -1,0 +1,73 @@
+/** Listening, and ending without cutting anybody off. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Application } from 'express';
+
+/** Slow headers hold a connection at most this long. */
+const headersMs = 10_000;
+/** A body arrives within this; the answer may take longer. */
+const requestMs = 30_000;
+/** Longer than the idle time of common balancers (60 s), so that they do not reuse a connection that just ended. */
+const keepAliveMs = 65_000;
+/** Open requests get this long to finish when the gateway closes; waiting turns go on without them. */
+const drainMs = 8_000;
+
+export interface ListenOptions {
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  /** The controller of `GatewayDeps.closing`. */
+  readonly closing: AbortController;
+}
+
+export interface Listening {
+  /** Where it can be reached, without a slash at the end. */
+  readonly url: string;
+  readonly port: number;
+  /** Not ready any more; streams end, waiters are answered 202, requests finish; then everything is closed, at last by force. */
+  close(): Promise<void>;
+}
+
+/** @throws Error that names the port when it is taken */
+export async function listen(app: Application, options: ListenOptions): Promise<Listening> {
+  const server = createServer(
+    {
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      keepAliveTimeout: keepAliveMs,
+      connectionsCheckingInterval: 5_000,
+    },
+    app,
+  );
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(explained(error, options)));
+    server.listen(options.port, options.host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      const force = setTimeout(() => server.closeAllConnections(), drainMs);
+      server.close(() => {
+        clearTimeout(force);
+        resolve();
+      });
+      options.closing.abort();
+      server.closeIdleConnections();
+    });
+  return { url: `http://${host}:${port}`, port, close: () => (closed ??= close()) };
+}
+
+function explained(error: NodeJS.ErrnoException, { host, port }: ListenOptions): Error {
+  const text = new Map([
+    [
+      'EADDRINUSE',
+      `Port ${port} on ${host} is in use. Set PORT to another one, or to 0 for a free one.`,
+    ],
+    ['EACCES', `Port ${port} may not be opened by this user. Set PORT above 1023.`],
+    ['EADDRNOTAVAIL', `${host} is no address of this machine. Check HOST.`],
+    ['ENOTFOUND', `${host} is no address of this machine. Check HOST.`],
+  ]).get(error.code ?? '');
+  return text === undefined ? error : new Error(text, { cause: error });
+}

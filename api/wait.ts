@@ -1,0 +1,131 @@
+/** Waiting for turns: the relay says when to look, a shared poll looks anyway, and only the committed row answers (DESIGN 7). */
+import type { Logger } from 'pino';
+import type { Relay } from '../contracts/frames.js';
+import type { TurnRecord, TurnStore } from '../storage/port.js';
+import { oneAtATime } from './one-at-a-time.js';
+import { Problem } from './problem.js';
+import { verdictOf } from './turn-reply.js';
+
+export interface TurnWatch {
+  /**
+   * Calls `onNews` when the turn's row is worth reading: a `wake` frame came, or a poll found it settled, gone, or under
+   * another fence or step. May call without cause. @returns a function that ends it
+   */
+  watch(turn: TurnRecord, onNews: () => void): () => void;
+}
+
+interface Watcher {
+  fence: number;
+  step: number;
+  readonly onNews: () => void;
+}
+
+/** One per process: however many wait, one query each 1-2 s looks for them. */
+export function turnWatch(deps: {
+  readonly turns: Pick<TurnStore, 'peek'>;
+  readonly relay: Relay;
+  readonly pollMs: number;
+  readonly log: Logger;
+}): TurnWatch {
+  const watched = new Map<string, Set<Watcher>>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const poll = async (): Promise<void> => {
+    const asked = [...watched.keys()];
+    const found = await deps.turns.peek(asked);
+    for (const id of asked) {
+      const row = found.get(id);
+      for (const watcher of watched.get(id) ?? []) {
+        if (row !== undefined && isOld(watcher, row)) continue;
+        watcher.fence = row?.fence ?? watcher.fence;
+        watcher.step = row?.step ?? watcher.step;
+        watcher.onNews();
+      }
+    }
+  };
+  const schedule = (): void => {
+    // Jitter: gateways that lost the relay together do not ask together.
+    const delay = deps.pollMs * (1 + Math.random());
+    timer = setTimeout(() => {
+      timer = undefined;
+      void poll()
+        .catch((error: unknown) => deps.log.warn({ error: nameOf(error) }, 'cannot poll turns'))
+        .finally(() => {
+          if (watched.size > 0) schedule();
+        });
+    }, delay);
+  };
+
+  return {
+    watch(turn, onNews) {
+      const watcher: Watcher = { fence: turn.fence, step: turn.step, onNews };
+      const watchers = watched.get(turn.turnId) ?? new Set();
+      watched.set(turn.turnId, watchers.add(watcher));
+      if (watched.size === 1 && timer === undefined) schedule();
+      const unsubscribe = deps.relay.subscribe(turn.turnId, (frame) => {
+        if (frame.kind === 'wake') onNews();
+      });
+      return () => {
+        unsubscribe();
+        watchers.delete(watcher);
+        if (watchers.size === 0 && watched.get(turn.turnId) === watchers) {
+          watched.delete(turn.turnId);
+        }
+      };
+    },
+  };
+}
+
+const isOld = (watcher: Watcher, row: Pick<TurnRecord, 'status' | 'fence' | 'step'>): boolean =>
+  (row.status === 'pending' || row.status === 'running') &&
+  row.fence === watcher.fence &&
+  row.step === watcher.step;
+
+/** The turn as it settled; undefined when `signal` ended the waiting first. @throws Problem when the thread is erased */
+export function untilSettled(
+  deps: { readonly turns: TurnStore; readonly watch: TurnWatch; readonly log: Logger },
+  turn: TurnRecord,
+  signal: AbortSignal,
+): Promise<TurnRecord | undefined> {
+  if (verdictOf(turn) !== undefined) return Promise.resolve(turn);
+  return new Promise((resolve, reject) => {
+    const look = oneAtATime(async () => {
+      const row = await readTurn(deps, turn);
+      if (row === 'unknown' || signal.aborted) return;
+      if (row === undefined) end(() => reject(erased(turn)));
+      else if (verdictOf(row) !== undefined) end(() => resolve(row));
+    });
+    const unwatch = deps.watch.watch(turn, look);
+    const onAbort = (): void => end(() => resolve(undefined));
+    const end = (settle: () => void): void => {
+      unwatch();
+      signal.removeEventListener('abort', onAbort);
+      settle();
+    };
+    signal.addEventListener('abort', onAbort);
+    if (signal.aborted) onAbort();
+    // A turn that was there before this request may have settled before the watch began.
+    else if (turn.fence > 0) look();
+  });
+}
+
+/** The row; `unknown` when the database does not say: the next poll asks again. */
+export async function readTurn(
+  { turns, log }: { readonly turns: TurnStore; readonly log: Logger },
+  turn: TurnRecord,
+): Promise<TurnRecord | undefined | 'unknown'> {
+  try {
+    return await turns.get(turn.thread, turn.turnId);
+  } catch (error) {
+    log.warn({ error: nameOf(error), turn: turn.turnId }, 'cannot read a turn');
+    return 'unknown';
+  }
+}
+
+export const erased = (turn: TurnRecord): Problem =>
+  new Problem('thread_deleted', 'The thread was deleted.', {
+    thread_id: turn.thread.threadId,
+    turn_id: turn.turnId,
+  });
+
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'unknown');
