@@ -3,7 +3,6 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { SearchAttributePair } from '@temporalio/common';
-import type { NativeConnection } from '@temporalio/worker';
 import {
   graphAttribute,
   tenantAttribute,
@@ -17,6 +16,9 @@ import type { TemporalLink } from './connection.js';
 import { isSearchAttributeUnknown } from './errors.js';
 import { ensureSearchAttributes } from './search-attributes.js';
 
+/** The client rides on a native connection, whose type the client's own does not show. */
+type OperatorAccess = Parameters<typeof ensureSearchAttributes>[0];
+
 const tenantKey = defineSearchAttributeKey(tenantAttribute, SearchAttributeType.KEYWORD);
 const graphKey = defineSearchAttributeKey(graphAttribute, SearchAttributeType.KEYWORD);
 
@@ -29,7 +31,7 @@ export interface WakerOptions {
 export function temporalWaker(link: TemporalLink, options: WakerOptions): Waker {
   const idOf = (turn: TurnWake): string => workflowIdOf({ ...turn.thread, store: options.store });
   const hasAttributes = once((client: Client) =>
-    ensureSearchAttributes(client.connection as NativeConnection, link.namespace),
+    ensureSearchAttributes(client.connection as unknown as OperatorAccess, link.namespace),
   );
   const start = async (client: Client, turn: TurnWake, attributes: boolean): Promise<void> => {
     const { tenant, threadId } = turn.thread;
@@ -45,7 +47,10 @@ export function temporalWaker(link: TemporalLink, options: WakerOptions): Waker 
     });
   };
   const startWithAttributes = async (client: Client, turn: TurnWake): Promise<void> => {
-    if (!(await hasAttributes(client))) { await start(client, turn, false); return; }
+    if (!(await hasAttributes(client))) {
+      await start(client, turn, false);
+      return;
+    }
     try {
       await start(client, turn, true);
     } catch (error) {
