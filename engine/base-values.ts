@@ -1,0 +1,34 @@
+/** The state that a turn stands on, for telling its messages from older ones. */
+import type { GraphRun } from './port.js';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/**
+ * A delta channel's value is not in its checkpoints but rebuilt by the graph from the writes before it; so for such
+ * graphs the newest checkpoint that is not of this turn is read through the graph.
+ */
+export async function baseValues(run: GraphRun): Promise<Values | undefined> {
+  const base = await run.attempt.baseValues();
+  if (base === undefined || !isDelta(run.graph.graph.channels.messages)) return base;
+  const configurable = {
+    thread_id: run.identity.threadId,
+    checkpoint_ns: '',
+    __pregel_checkpointer: run.attempt.saver,
+  };
+  let tuple = await run.attempt.saver.getTuple({ configurable });
+  while (tuple?.metadata !== undefined && runOf(tuple.metadata) === run.identity.turnId) {
+    if (tuple.parentConfig === undefined) return undefined;
+    tuple = await run.attempt.saver.getTuple(tuple.parentConfig);
+  }
+  const id: unknown = tuple?.checkpoint.id;
+  if (id === undefined) return undefined;
+  const snapshot = await run.graph.graph.getState({
+    configurable: { ...configurable, checkpoint_id: id },
+  });
+  return (snapshot as { readonly values: Values }).values;
+}
+
+const isDelta = (channel: unknown): boolean =>
+  (channel as { readonly lc_graph_name?: string } | undefined)?.lc_graph_name === 'DeltaChannel';
+
+const runOf = (metadata: object): unknown => ('run_id' in metadata ? metadata.run_id : undefined);

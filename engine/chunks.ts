@@ -1,0 +1,111 @@
+/**
+ * Reads what a run streams: the state it ends in, the interrupts it ends with, and the frames that viewers see (P10).
+ * With listeners a chunk is `[namespace, mode, payload]`, without `[mode, payload]` of the root graph only.
+ */
+import type { FinishedStep } from '../storage/saver/port.js';
+import { toJson } from './plain-json.js';
+import type { GraphRun } from './port.js';
+import { isMessageObject, messageJson, roleOf, textOf } from './transcript.js';
+
+/** Cheapest that shows the end of a run: LangGraph has read these values anyway, and interrupts come as values too. */
+const quietModes = ['values'] as const;
+/** `tasks` marks where a superstep begins, between the tokens of one and the next. */
+const listenedModes = ['values', 'messages', 'custom', 'tasks'] as const;
+
+/** The part of the stream options that decides what comes. */
+export const streamOptions = (listened: boolean): object =>
+  listened
+    ? { streamMode: [...listenedModes], subgraphs: true }
+    : { streamMode: [...quietModes], subgraphs: false };
+
+export interface Ended {
+  /** Last values of the output channels; undefined when the run has given none. */
+  readonly state: unknown;
+  /** Null when the run finished; empty at a static breakpoint. */
+  readonly interrupts: readonly unknown[] | null;
+}
+
+const interruptKey = '__interrupt__';
+
+export class ChunkReader {
+  readonly #run: GraphRun;
+  #state: unknown;
+  #interrupts: unknown[] | null = null;
+  #finishedSteps: { readonly nodes: readonly string[]; readonly ms: number }[] = [];
+  #stepBeganMs: number;
+  #open = true;
+
+  constructor(run: GraphRun) {
+    this.#run = run;
+    this.#stepBeganMs = performance.now();
+  }
+
+  /** Told by the saver, ahead of the chunks that are still queued: shown when the stream has come as far. */
+  superstep(step: FinishedStep): void {
+    const now = performance.now();
+    this.#finishedSteps.push({ nodes: step.nodes, ms: Math.round(now - this.#stepBeganMs) });
+    this.#stepBeganMs = now;
+  }
+
+  take(chunk: unknown): void {
+    const parts = chunk as readonly unknown[];
+    const [namespace, mode, payload] = this.#run.stream ? parts : [[], ...parts];
+    const isRoot = (namespace as readonly string[]).length === 0;
+    switch (mode) {
+      case 'values':
+        if (isRoot) this.#values(payload);
+        return;
+      case 'tasks':
+        if (isRoot) this.#showSteps();
+        return;
+      case 'messages':
+        this.#token(payload);
+        return;
+      case 'custom':
+        this.#emit({ kind: 'custom', data: toJson(payload, messageJson) });
+    }
+  }
+
+  /** The stream is through. */
+  end(): Ended {
+    this.#showSteps();
+    this.#open = false;
+    return { state: this.#state, interrupts: this.#interrupts };
+  }
+
+  /** The run is given up: what its nodes still stream is nobody's. */
+  close(): void {
+    this.#open = false;
+  }
+
+  #values(payload: unknown): void {
+    this.#showSteps();
+    if (typeof payload === 'object' && payload !== null && interruptKey in payload) {
+      this.#interrupts ??= [];
+      this.#interrupts.push(...(payload[interruptKey] as readonly unknown[]));
+    } else {
+      this.#state = payload;
+    }
+  }
+
+  /** A superstep's values and the next one's tasks come after its flush: what is shown as finished is durable. */
+  #showSteps(): void {
+    const steps = this.#finishedSteps;
+    if (steps.length === 0) return;
+    this.#finishedSteps = [];
+    for (const data of steps) this.#emit({ kind: 'step', data });
+  }
+
+  /** Model text and messages that a node made itself; LangGraph leaves out those it has streamed before, by id. */
+  #token(payload: unknown): void {
+    const [message] = payload as readonly unknown[];
+    if (!isMessageObject(message) || roleOf(message) !== 'assistant') return;
+    const text = textOf(message.content);
+    if (text === '') return;
+    this.#emit({ kind: 'token', data: { message_id: message.id ?? '', text } });
+  }
+
+  #emit(frame: Parameters<GraphRun['emit']>[0]): void {
+    if (this.#open) this.#run.emit(frame);
+  }
+}

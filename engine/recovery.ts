@@ -1,0 +1,46 @@
+/** P11: running on with `null` after a crash or a yield is not a person's approval, and a deploy may have changed the graph. */
+import type { GraphRun, Stop } from './port.js';
+import { interruptedStop } from './interrupted.js';
+import { graphChanged } from './stop-of-error.js';
+import { successorsOf } from './successors.js';
+
+/** What must be settled before the graph runs on; undefined when it may. */
+export async function recheck(run: GraphRun): Promise<Stop | undefined> {
+  const { recovered, graph, attempt } = run;
+  if (recovered === null) return undefined;
+  const tuple = await attempt.saver.getTuple({
+    configurable: { thread_id: run.identity.threadId, checkpoint_ns: '' },
+  });
+  if (tuple === undefined) return undefined;
+  const pending = successorsOf(graph.graph)(tuple.checkpoint);
+  const stored = [...recovered.pending].sort();
+  if (pending.join('\n') !== stored.join('\n') || !pending.every((n) => n in graph.graph.nodes)) {
+    return graphChanged(
+      `The graph has changed under a running turn: ${list(stored)} was next, now it is ${list(pending)}.`,
+    );
+  }
+  const { interruptBefore, interruptAfter } = graph.graph;
+  const applies =
+    matches(graph.graph, interruptAfter, recovered.ran) ||
+    matches(graph.graph, interruptBefore, pending);
+  return applies ? interruptedStop(run, []) : undefined;
+}
+
+function matches(
+  { nodes }: GraphRun['graph']['graph'],
+  breakpoints: '*' | readonly string[] | undefined,
+  names: readonly string[],
+): boolean {
+  if (breakpoints === undefined) return false;
+  return names.some((name) =>
+    breakpoints === '*' ? !isHidden(nodes[name]) : breakpoints.includes(name),
+  );
+}
+
+/** `*` leaves out LangGraph's own nodes. */
+const isHidden = (node: unknown): boolean =>
+  (node as { readonly tags?: readonly string[] } | undefined)?.tags?.includes('langsmith:hidden') ??
+  false;
+
+const list = (names: readonly string[]): string =>
+  names.length === 0 ? 'nothing' : names.join(', ');

@@ -1,0 +1,81 @@
+import { baseValues } from './base-values.js';
+import { callable, callOptions, recursionLimitOf } from './call.js';
+import { ChunkReader, type Ended } from './chunks.js';
+import { interruptedStop } from './interrupted.js';
+import { stampMessageIds } from './message-ids.js';
+import { turnOutput } from './output.js';
+import type { GraphRun, RunToStop, Stop } from './port.js';
+import { recheck } from './recovery.js';
+import { startInput } from './start-input.js';
+import { nameOf, recursionLimit, stopOfError } from './stop-of-error.js';
+import { StepBorders } from './step-borders.js';
+import { successorsOf } from './successors.js';
+
+export const runToStop: RunToStop = async (run) => {
+  const reader = new ChunkReader(run);
+  const given = new AbortController();
+  const running = start(run, reader).catch((error: unknown) => errorStop(run, error));
+  try {
+    return await Promise.race([running, abortOf(run.signal, given.signal)]);
+  } finally {
+    // An aborted run may go on until its node notices; what it still does reaches nobody.
+    reader.close();
+    given.abort();
+  }
+};
+
+const errorStop = (run: GraphRun, error: unknown): Stop =>
+  run.signal.aborted
+    ? { kind: 'aborted' }
+    : stopOfError(error, recursionLimitOf(run), run.start.kind === 'resume');
+
+/** LangGraph waits for nodes that do not look at their signal; the turn does not. */
+function abortOf(signal: AbortSignal, done: AbortSignal): Promise<Stop> {
+  return new Promise((resolve) => {
+    const aborted = (): void => {
+      resolve({ kind: 'aborted' });
+    };
+    if (signal.aborted) aborted();
+    else signal.addEventListener('abort', aborted, { once: true, signal: done });
+  });
+}
+
+async function start(run: GraphRun, reader: ChunkReader): Promise<Stop> {
+  if (run.signal.aborted) return { kind: 'aborted' };
+  const { attempt } = run;
+  const graph = callable(run.graph.graph);
+  attempt.successors = successorsOf(graph);
+  const settled = await recheck(run);
+  if (settled !== undefined) return settled;
+  const borders = new StepBorders(run);
+  if (borders.exhausted) return recursionLimit(recursionLimitOf(run));
+  stampMessageIds(attempt.saver);
+  attempt.onSuperstep = (step) => {
+    reader.superstep(step);
+    borders.reached(step);
+  };
+  run.drain.request = () => {
+    borders.drainAtNext();
+  };
+  const input = await startInput(run);
+  let ended: Ended;
+  try {
+    const chunks = await graph.stream(input, callOptions(run, run.signal, borders.control));
+    for await (const chunk of chunks) reader.take(chunk);
+    ended = reader.end();
+  } catch (error) {
+    if (nameOf(error) !== 'GraphDrained') throw error;
+    reader.end();
+    return borders.exhausted ? recursionLimit(recursionLimitOf(run)) : { kind: 'yielded' };
+  }
+  return stopOfEnd(run, ended, borders);
+}
+
+async function stopOfEnd(run: GraphRun, ended: Ended, borders: StepBorders): Promise<Stop> {
+  if (ended.interrupts !== null) return interruptedStop(run, ended.interrupts);
+  if (borders.exhausted) return recursionLimit(recursionLimitOf(run));
+  return {
+    kind: 'finished',
+    output: turnOutput(ended.state, await baseValues(run), run.identity.turnId),
+  };
+}

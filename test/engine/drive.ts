@@ -1,0 +1,202 @@
+/** Runs the turns of a shape: as LangGraph does by itself, and as the engine does under attempts that yield and crash. */
+import * as messages from '@langchain/core/messages';
+import * as langgraph from '@langchain/langgraph';
+import * as checkpoint from '@langchain/langgraph-checkpoint';
+import type { FrameBody } from '../../contracts/frames.js';
+import type { GraphRun, Start, Stop } from '../../engine/port.js';
+import type { PregelGraph } from '../../engine/project/types.js';
+import { runToStop } from '../../engine/run-to-stop.js';
+import { canonicalJson } from '../../engine/plain-json.js';
+import { isMessageObject, transcriptMessage } from '../../engine/transcript.js';
+import { MemoryAttempt, MemoryThread } from '../support/memory-attempt.js';
+import { Log, type Shape } from './shape.js';
+
+/** How one turn ended, ids of messages and interrupts left out. */
+export interface TurnEnd {
+  readonly kind: Stop['kind'];
+  readonly values: string;
+  readonly next: readonly string[];
+  readonly interrupts: readonly unknown[];
+  readonly ran: readonly string[];
+}
+
+interface Snapshot {
+  readonly values: unknown;
+  readonly next: readonly string[];
+  readonly tasks: readonly { readonly interrupts?: readonly { readonly value?: unknown }[] }[];
+}
+
+const bare = (value: unknown): string =>
+  canonicalJson(value, (v) => {
+    if (!isMessageObject(v)) return undefined;
+    const { id: _id, ...rest } = transcriptMessage(v, '');
+    return rest as never;
+  });
+
+const shown = (kind: Stop['kind'], snapshot: Snapshot, ran: readonly string[]): TurnEnd => ({
+  kind,
+  values: bare(snapshot.values),
+  next: snapshot.next,
+  interrupts: snapshot.tasks.flatMap((t) => (t.interrupts ?? []).map((i) => i.value)),
+  ran,
+});
+
+const turnIdOf = (turn: number): string => `turn-${turn}`;
+
+export async function plainly(shape: Shape): Promise<TurnEnd[]> {
+  const log = new Log();
+  const graph = shape.build(log, { checkpointer: new checkpoint.MemorySaver() });
+  const config = { configurable: { thread_id: 't' } };
+  const ends: TurnEnd[] = [];
+  for (const [i, start] of shape.turns.entries()) {
+    const from = log.ran.length;
+    let kind: Stop['kind'];
+    try {
+      const result = await graph.invoke(plainInput(start, turnIdOf(i)), {
+        ...config,
+        ...(shape.recursionLimit !== undefined && { recursionLimit: shape.recursionLimit }),
+      });
+      kind = langgraph.isInterrupted(result) ? 'interrupted' : 'finished';
+    } catch {
+      kind = 'failed';
+    }
+    const snapshot = (await graph.getState(config)) as Snapshot;
+    if (kind === 'finished' && snapshot.next.length > 0) kind = 'interrupted';
+    const end = shown(kind, snapshot, log.ran.slice(from));
+    // A failed turn leaves nothing behind (P5); plain LangGraph keeps what it had.
+    const before = ends.at(-1) ?? { ...end, values: '{}' };
+    ends.push(kind === 'failed' ? { ...before, kind, ran: end.ran } : end);
+  }
+  return ends;
+}
+
+function plainInput(start: Start, turnId: string): unknown {
+  switch (start.kind) {
+    case 'message':
+      return { messages: [new messages.HumanMessage({ content: start.text, id: turnId })] };
+    case 'input':
+      return start.value;
+    case 'resume':
+      return start.value === null ? null : new langgraph.Command({ resume: start.value });
+  }
+}
+
+export interface Mode {
+  readonly slice?: 'turn' | 'superstep';
+  /** Every turn's first attempt dies at this flush; the settlement counts as one. */
+  readonly crashAt?: number;
+  readonly stream?: boolean;
+}
+
+export interface Driven {
+  readonly ends: readonly TurnEnd[];
+  readonly stops: readonly Stop[];
+  readonly frames: readonly FrameBody[];
+  readonly crashes: number;
+  readonly yields: number;
+}
+
+export async function driven(shape: Shape, mode: Mode): Promise<Driven> {
+  const thread = new MemoryThread();
+  const done = { ends: [] as TurnEnd[], stops: [] as Stop[], frames: [] as FrameBody[] };
+  let crashes = 0;
+  let yields = 0;
+  for (const [i, start] of shape.turns.entries()) {
+    const log = new Log();
+    let crashAt = mode.crashAt;
+    for (;;) {
+      const attempt = new MemoryAttempt(thread, {
+        turnId: turnIdOf(i),
+        hold: start.kind === 'resume',
+        ...(crashAt !== undefined && { crashAt }),
+      });
+      const graph = shape.build(log, {});
+      const stop = await runToStop(
+        runOf(graph, { shape, thread, attempt, start, turn: i, mode, frames: done.frames }),
+      );
+      if (stop.kind === 'aborted' || !(await settled(thread, attempt, stop))) {
+        crashes += 1;
+        crashAt = undefined;
+        continue;
+      }
+      if (stop.kind === 'yielded') {
+        yields += 1;
+        continue;
+      }
+      done.stops.push(stop);
+      done.ends.push(shown(stop.kind, await stateOf(thread, graph), log.ran));
+      break;
+    }
+  }
+  return { ...done, crashes, yields };
+}
+
+async function settled(thread: MemoryThread, attempt: MemoryAttempt, stop: Stop): Promise<boolean> {
+  switch (stop.kind) {
+    case 'threw':
+      throw stop.error;
+    case 'yielded':
+      return true;
+    case 'failed':
+      thread.fail();
+      return true;
+    case 'aborted':
+      return false;
+    case 'finished':
+    case 'interrupted':
+      try {
+        await attempt.finish();
+      } catch {
+        return false;
+      }
+      thread.settle(attempt);
+      return true;
+  }
+}
+
+interface RunParts {
+  readonly shape: Shape;
+  readonly thread: MemoryThread;
+  readonly attempt: MemoryAttempt;
+  readonly start: Start;
+  readonly turn: number;
+  readonly mode: Mode;
+  readonly frames: FrameBody[];
+}
+
+export const modules = {
+  langgraph,
+  messages,
+  checkpoint,
+  versions: { langgraph: '1.7.3', core: '1.4.0', checkpoint: '1.2.2' },
+};
+
+function runOf(graph: PregelGraph, parts: RunParts): GraphRun {
+  const { shape, thread, attempt, mode, frames } = parts;
+  const process = new AbortController();
+  attempt.onLost = () => {
+    process.abort();
+  };
+  return {
+    graph: { name: shape.name, graph, modules },
+    attempt,
+    start: parts.start,
+    identity: { threadId: 't', turnId: turnIdOf(parts.turn), graphId: shape.name, userId: 'u' },
+    finishedSteps: thread.turn.step,
+    recovered: thread.turn.recovered,
+    closeDangling: false,
+    ...(shape.recursionLimit !== undefined && { recursionLimit: shape.recursionLimit }),
+    stream: mode.stream ?? false,
+    signal: process.signal,
+    slice: mode.slice ?? 'turn',
+    drain: { request: () => undefined },
+    emit: (frame) => frames.push(frame),
+  };
+}
+
+/** What a reader of the thread would see now. */
+async function stateOf(thread: MemoryThread, graph: PregelGraph): Promise<Snapshot> {
+  const { saver } = new MemoryAttempt(thread, { turnId: 'reader', hold: false });
+  const configurable = { thread_id: 't', __pregel_checkpointer: saver };
+  return (await graph.getState({ configurable })) as Snapshot;
+}
