@@ -1,11 +1,13 @@
 /** Settings (DESIGN 14): read once, resolved, all problems at once. What runs receives a `Config`, never the environment. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { temporalVariables, unknownVariables, valueOf } from './env.js';
+import { temporalVariables, unknownVariables } from './env.js';
 import type { Environment } from './env.js';
 import { ConfigError, settingReader } from './problems.js';
 import type { SettingReader } from './problems.js';
 import * as shape from './shapes.js';
+import { temporalCliPlaces } from './temporal-cli.js';
+import type { TemporalCliPlaces } from './temporal-cli.js';
 
 /** The commands that need settings. */
 export type Command = 'dev' | 'gateway' | 'worker' | 'migrate';
@@ -16,20 +18,11 @@ export type StorageConfig =
   /** `url` holds a password: never print it; `describeStorage` says where it leads. */
   | { readonly kind: 'postgres'; readonly url: string; readonly poolSize: number };
 
-/** Where to look for a Temporal CLI. */
-export interface TemporalCliConfig {
-  /** `EVERTHREAD_TEMPORAL_CLI` */
-  readonly cliPath?: string;
-  /** `PATH` */
-  readonly searchPath: string;
-  readonly xdgCacheHome?: string;
-}
-
 export type TemporalConfig =
   /** `env`: the variables that the SDK's environment configuration reads (address, TLS, API key, profile). */
   | { readonly kind: 'external'; readonly env: Record<string, string | undefined> }
   /** A dev server of ours. Port 0 picks a free one. */
-  | ({ readonly kind: 'dev'; readonly port: number; readonly uiPort: number } & TemporalCliConfig);
+  | ({ readonly kind: 'dev'; readonly port: number; readonly uiPort: number } & TemporalCliPlaces);
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -102,17 +95,6 @@ export function resolveConfig(env: Environment, options: ConfigOptions): Config 
   };
   if (reader.problems.length > 0) throw new ConfigError(reader.problems);
   return config;
-}
-
-/** Only what finding the Temporal CLI needs, for a command that runs nothing else. */
-export function resolveTemporalCliConfig(env: Environment): TemporalCliConfig {
-  const cliPath = valueOf(env, 'EVERTHREAD_TEMPORAL_CLI');
-  const xdgCacheHome = valueOf(env, 'XDG_CACHE_HOME');
-  return {
-    searchPath: valueOf(env, 'PATH') ?? '',
-    ...(cliPath === undefined ? {} : { cliPath }),
-    ...(xdgCacheHome === undefined ? {} : { xdgCacheHome }),
-  };
 }
 
 /** Where the data is, without a password. */
@@ -238,7 +220,7 @@ function resolveTemporal(
       allowed: 'another port',
     });
   }
-  return { kind: 'dev', port, uiPort, ...resolveTemporalCliConfig(env) };
+  return { kind: 'dev', port, uiPort, ...temporalCliPlaces(env) };
 }
 
 function resolveGraphConfig(

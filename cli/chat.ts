@@ -1,0 +1,232 @@
+/** `everthread chat`: a chat on one thread in the terminal, over the gateway's HTTP API. */
+import { randomUUID } from 'node:crypto';
+import pc from 'picocolors';
+import type { TranscriptMessage, TurnRequest } from '../contracts/http.schema.js';
+import { readEnvironment, valueOf } from '../config/env.js';
+import { gatewayUrl } from './address.js';
+import { lineInput } from './line-input.js';
+import type { Line, LineInput } from './line-input.js';
+import { answer, nextQuestion, questionsOf } from './question.js';
+import type { Questions } from './question.js';
+import { printable } from './reply-view.js';
+import { showRaw, showTurn } from './show-turn.js';
+import type { Paper, TurnEnd } from './show-turn.js';
+import { createTurnClient, GatewayProblem, GatewayUnreachable } from './turn-client.js';
+import type { TurnClient } from './turn-client.js';
+
+export interface ChatOptions {
+  readonly thread?: string;
+  readonly url?: string;
+  readonly graph?: string;
+  readonly json?: boolean;
+  /** Say this, show the reply, end. */
+  readonly message?: string;
+}
+
+/** @returns the exit code: 0 when every turn got its reply, 130 after Ctrl-C in a reply that nobody waits for */
+export async function chat(options: ChatOptions): Promise<number> {
+  const env = readEnvironment({ withDotenv: true });
+  const url =
+    options.url ?? gatewayUrl(valueOf(env, 'HOST') ?? '127.0.0.1', valueOf(env, 'PORT') ?? 8080);
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
+    throw new Error(`--url ${url} is not an http:// or https:// address.`);
+  const colors = process.stderr.isTTY && valueOf(env, 'NO_COLOR') === undefined;
+  const chatting = new Chat({
+    client: createTurnClient(url),
+    threadId: options.thread ?? randomUUID(),
+    options,
+    paint: pc.createColors(colors),
+  });
+  try {
+    return await chatting.run();
+  } catch (error) {
+    if (!(error instanceof GatewayUnreachable)) throw error;
+    throw new Error(`${error.message} Is \`npm start\` running? (--url names another gateway)`, {
+      cause: error,
+    });
+  }
+}
+
+interface ChatParts {
+  readonly client: TurnClient;
+  readonly threadId: string;
+  readonly options: ChatOptions;
+  readonly paint: ReturnType<typeof pc.createColors>;
+}
+
+/** One run of the command. */
+class Chat {
+  readonly #parts: ChatParts;
+  /** What the thread asks; undefined when it asks nothing. */
+  #questions: Questions | undefined;
+  /** The turn that Ctrl-C left running and may still cancel. */
+  #left: string | undefined;
+  #exitCode = 0;
+
+  constructor(parts: ChatParts) {
+    this.#parts = parts;
+  }
+
+  async run(): Promise<number> {
+    const { options } = this.#parts;
+    const typed = process.stdin.isTTY && process.stderr.isTTY && options.message === undefined;
+    await this.#enter(typed);
+    if (options.message !== undefined) {
+      const input = lineInput({ input: process.stdin, output: process.stderr });
+      await this.#take(options.message, input);
+      input.close();
+      return this.#exitCode;
+    }
+    const input = lineInput({ input: process.stdin, output: process.stderr });
+    for (;;) {
+      const line = await this.#nextLine(input);
+      if (line === undefined) break;
+      await this.#take(line, input);
+      // Without a person nobody could take up what was left.
+      if (!typed && this.#left !== undefined) break;
+    }
+    input.close();
+    if (typed) this.#say(`\n${this.#comeBack()}`);
+    return typed ? 0 : this.#exitCode;
+  }
+
+  /** Looks at the thread, and shows a person what was said so far. */
+  async #enter(typed: boolean): Promise<void> {
+    const { client, threadId, options } = this.#parts;
+    await client.check();
+    const known = options.thread === undefined ? undefined : await client.thread(threadId);
+    if (known?.interrupts !== undefined && known.interrupts.length > 0)
+      this.#questions = questionsOf(known.interrupts);
+    else if (known?.status === 'interrupted') this.#questions = questionsOf([]);
+    if (!typed) {
+      if (options.thread === undefined && options.json !== true) this.#say(`thread ${threadId}`);
+      return;
+    }
+    this.#say(known === undefined ? `New thread ${threadId}` : `Thread ${threadId}`);
+    if (known === undefined) this.#say(this.#comeBack());
+    else for await (const message of client.messages(threadId)) this.#showPast(message);
+    this.#say('Ctrl-C during a reply leaves it running; Ctrl-D ends.\n');
+  }
+
+  #showPast({ role, content }: TranscriptMessage): void {
+    const { bold, dim } = this.#parts.paint;
+    const text = printable(content);
+    if (text === '') return;
+    if (role === 'user') process.stdout.write(`${bold('> ')}${text}\n`);
+    else if (role === 'assistant') process.stdout.write(`${text}\n\n`);
+    else process.stdout.write(`${dim(`(${role}) ${text}`)}\n`);
+  }
+
+  /** The next line that says something; undefined at the end. */
+  async #nextLine(input: LineInput): Promise<string | undefined> {
+    const { bold, yellow } = this.#parts.paint;
+    for (;;) {
+      const asked = this.#questions;
+      if (asked !== undefined) this.#tell(yellow(`? ${printable(nextQuestion(asked))}`));
+      const line: Line = await input.next(asked === undefined ? bold('> ') : yellow('answer> '));
+      if (line.kind === 'end') return undefined;
+      if (line.kind === 'line') {
+        const isGo = asked?.open.length === 0;
+        if (line.text.trim() !== '' || isGo) return line.text;
+      } else if (!(await this.#cancelLeft())) return undefined;
+    }
+  }
+
+  /** Ctrl-C at the prompt: cancels the turn that was left running. False when there is none. */
+  async #cancelLeft(): Promise<boolean> {
+    const turnId = this.#left;
+    this.#left = undefined;
+    if (turnId === undefined) return false;
+    try {
+      await this.#parts.client.cancel(this.#parts.threadId, turnId);
+      this.#say('\nThe turn is cancelled.');
+    } catch (error) {
+      this.#say(`\nNot cancelled: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    return true;
+  }
+
+  /** Sends what one line says: an answer to what is asked, else a message. */
+  async #take(line: string, input: LineInput): Promise<void> {
+    if (this.#questions === undefined) return this.#turn({ message: line }, input);
+    const answered = answer(this.#questions, line);
+    switch (answered.kind) {
+      case 'more':
+        this.#questions = answered.questions;
+        return;
+      case 'resume':
+        this.#questions = undefined;
+        return this.#turn({ resume: answered.value } as TurnRequest, input);
+    }
+  }
+
+  async #turn(turn: TurnRequest, input: LineInput): Promise<void> {
+    const { client, threadId, options } = this.#parts;
+    const following = new AbortController();
+    const idle = input.whileBusy(() => following.abort());
+    let turnId: string | undefined;
+    try {
+      const request = options.graph === undefined ? turn : { ...turn, graph: options.graph };
+      const events = client.run(threadId, request, {
+        signal: following.signal,
+        onLost: () => this.#say('(connection lost; trying again, the turn goes on meanwhile)'),
+      });
+      const show = options.json === true ? showRaw : showTurn;
+      const end = await show(events, { paper: paper(), onAccepted: (id) => (turnId = id) });
+      this.#ended(end, turnId);
+    } catch (error) {
+      if (!(error instanceof GatewayProblem)) throw error;
+      const { code } = error.problem;
+      this.#ended({ kind: 'problem', code, message: error.message }, turnId);
+    } finally {
+      idle();
+    }
+  }
+
+  #ended(end: TurnEnd, turnId: string | undefined): void {
+    switch (end.kind) {
+      case 'reply':
+        if (end.reply.status === 'interrupted') this.#questions = questionsOf(end.reply.interrupts);
+        this.#left = undefined;
+        return;
+      case 'problem':
+        this.#left = undefined;
+        this.#exitCode = 1;
+        return this.#tell(this.#parts.paint.red(`${end.message} (${end.code})`));
+      case 'left':
+        this.#left = turnId;
+        this.#exitCode = 130;
+        return this.#say(this.#leftWords(turnId));
+    }
+  }
+
+  #leftWords(turnId: string | undefined): string {
+    if (turnId === undefined) return '\nLeft before the gateway had taken the turn.';
+    return `\nThe turn goes on by itself. ${
+      process.stdin.isTTY && this.#parts.options.message === undefined
+        ? 'Ctrl-C again cancels it.'
+        : this.#comeBack()
+    }`;
+  }
+
+  readonly #comeBack = (): string =>
+    `To come back: npx everthread chat --thread ${this.#parts.threadId}`;
+
+  /** Beside the replies, in the background. */
+  #say(text: string): void {
+    this.#tell(this.#parts.paint.dim(text));
+  }
+
+  #tell(text: string): void {
+    process.stderr.write(`${text}\n`);
+  }
+}
+
+/** Standard output as it is now: a window may change its size. */
+function paper(): Paper {
+  const { isTTY, columns, rows } = process.stdout;
+  return {
+    write: (text) => void process.stdout.write(text),
+    screen: isTTY ? { columns, rows } : undefined,
+  };
+}

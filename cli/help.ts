@@ -1,0 +1,128 @@
+/** Texts of `--help`. */
+export const summary = 'LangGraph.js agents as durable Temporal threads.';
+export const allowRemote =
+  'let HOST be an address that other machines can reach (the gateway has no authentication yet)';
+
+export const everthread = `
+First steps:
+  everthread dev                       everything in one process, nothing else to install
+  everthread chat                      talk to it from another terminal
+
+On several hosts (PostgreSQL and a Temporal cluster):
+  everthread migrate                   once per version
+  everthread gateway                   as many as you like
+  everthread worker                    as many as you like
+
+Settings are environment variables; each command's --help names those that matter to it.`;
+
+const graphsAndModel = `  EVERTHREAD_CONFIG                    langgraph.json of the graphs to serve
+                                       (default: the one here, else the shipped graphs)
+  EVERTHREAD_MODEL                     builtin (default), or provider:model such as
+                                       openai:gpt-5-mini, with the provider's own variables
+                                       (OPENAI_API_KEY, OPENAI_BASE_URL, ...)`;
+
+const cluster = `  EVERTHREAD_POSTGRES_URL              postgresql://user:password@host:5432/database
+  EVERTHREAD_POSTGRES_POOL             most connections (10)
+  TEMPORAL_ADDRESS                     host:port of the Temporal server; also TEMPORAL_NAMESPACE,
+                                       TEMPORAL_API_KEY, TEMPORAL_TLS_* and TEMPORAL_PROFILE,
+                                       as the Temporal CLI takes them
+  EVERTHREAD_TASK_QUEUE                the same for gateways and workers (everthread)`;
+
+const times = `  EVERTHREAD_TURN_TIMEOUT              deadline of a turn (10m)
+  EVERTHREAD_STEP_TIMEOUT              deadline of one superstep (5m)
+  EVERTHREAD_THREAD_IDLE               a thread's workflow sleeps after this, or never (10m)
+  LOG_LEVEL                            trace, debug, info, warn, error, fatal, silent (info)`;
+
+export const dev = `
+Starts a Temporal dev server (or uses TEMPORAL_ADDRESS), opens the storage, serves HTTP and runs
+turns. Fetches the Temporal CLI the first time, when none is installed. Prints where to find the
+gateway and the Temporal Web UI. Ctrl-C stops everything; the next start finds all threads again.
+Variables may stand in a .env file of the working directory; those that are set already win.
+
+Examples:
+  everthread dev
+  PORT=9000 EVERTHREAD_MODEL=openai:gpt-5-mini OPENAI_API_KEY=... everthread dev
+  EVERTHREAD_CONFIG=../my-agent/langgraph.json everthread dev
+
+Settings:
+  HOST, PORT                           of the gateway (127.0.0.1, 8080; port 0 picks a free one)
+  EVERTHREAD_STORAGE                   sqlite (default), memory (lost at exit), postgres
+  EVERTHREAD_DATA                      folder of databases and logs (./.everthread)
+${graphsAndModel}
+  EVERTHREAD_TEMPORAL_CLI              a Temporal CLI to use
+  EVERTHREAD_TEMPORAL_PORT, EVERTHREAD_TEMPORAL_UI_PORT
+                                       of the Temporal dev server (7233, 8233)
+  TEMPORAL_ADDRESS                     an existing Temporal server instead
+${times}`;
+
+export const gateway = `
+Takes turns over HTTP and shows their replies; workers run them. Needs PostgreSQL, migrated by
+"everthread migrate", and a Temporal server. SIGTERM lets open requests end first.
+
+Example:
+  EVERTHREAD_POSTGRES_URL=postgresql://me:secret@db/everthread TEMPORAL_ADDRESS=temporal:7233 \\
+    everthread gateway
+
+Settings:
+  HOST, PORT                           127.0.0.1, 8080
+  EVERTHREAD_ALLOW_REMOTE              true does the same as --allow-remote
+${cluster}
+${graphsAndModel}
+  LOG_LEVEL                            trace, debug, info, warn, error, fatal, silent (info)`;
+
+export const worker = `
+Runs the turns of threads. Needs PostgreSQL, migrated by "everthread migrate", and a Temporal
+server. SIGTERM hands running turns over to other workers at the next superstep border.
+
+Example:
+  EVERTHREAD_POSTGRES_URL=postgresql://me:secret@db/everthread TEMPORAL_ADDRESS=temporal:7233 \\
+    EVERTHREAD_CONFIG=./langgraph.json everthread worker
+
+Settings:
+${cluster}
+${graphsAndModel}
+${times}`;
+
+export const migrate = `
+Applies what is missing, all or nothing; safe to run again and from several places at once.
+Gateway and worker refuse to start on a schema of another version. "everthread dev" migrates by
+itself.
+
+Example:
+  EVERTHREAD_POSTGRES_URL=postgresql://me:secret@db/everthread everthread migrate
+
+Settings:
+  EVERTHREAD_POSTGRES_URL              the database; when unset, the SQLite file of
+  EVERTHREAD_DATA                      ./.everthread
+  EVERTHREAD_STORAGE                   postgres or sqlite, when both could be meant`;
+
+export const chat = `
+Talks to a running gateway ("everthread dev", or "npm start") over HTTP. Each line is a turn. A
+turn goes on by itself when this program ends: come back with --thread.
+
+  Ctrl-C during a reply                leave the turn running; Ctrl-C again cancels it
+  Ctrl-D, or Ctrl-C at the prompt      end
+
+When the graph asks something, the next line answers it: as JSON if it is JSON (true, 42,
+{"approve": true}), else as text. With input from a pipe each line is a turn, and only replies
+go to standard output.
+
+Examples:
+  everthread chat
+  everthread chat --thread 5f0c...     the same thread again, with what was said so far
+  everthread chat "What is 12 * 7?"    one reply, then exit
+  cat questions.txt | everthread chat
+
+Settings:
+  HOST, PORT                           of the gateway, without --url (127.0.0.1, 8080)
+  NO_COLOR                             no colours`;
+
+export const temporalPath = `
+The path is the last line of standard output; progress goes to standard error.
+
+Example:
+  $(everthread temporal path) workflow list
+
+Settings:
+  EVERTHREAD_TEMPORAL_CLI              a Temporal CLI to use; else "temporal" on PATH, else one
+                                       that was fetched before, else it is fetched`;

@@ -1,0 +1,112 @@
+/** The command line: which commands there are. What a command does is in a file of its own, loaded when it is asked for. */
+import { Command, CommanderError } from 'commander';
+import { readFileSync } from 'node:fs';
+import { describeFailure } from './failure.js';
+import * as help from './help.js';
+
+/** As of a command that was called wrongly; 1 is a command that failed. */
+const usageExitCode = 2;
+
+process.exit(await runCli(process.argv));
+
+/** Runs one command line and gives the exit code of the process. */
+async function runCli(argv: readonly string[]): Promise<number> {
+  let exitCode = 0;
+  const program = commands((code) => (exitCode = code));
+  try {
+    await program.parseAsync(argv);
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExitCode;
+    process.stderr.write(`${describeFailure(error)}\n`);
+    return 1;
+  }
+}
+
+interface ServeFlags {
+  readonly allowRemote?: true;
+}
+
+/** @param exit told the exit code of the command that ran */
+function commands(exit: (code: number) => void): Command {
+  const program = new Command('everthread')
+    .description(help.summary)
+    .version(packageVersion(), '-V, --version')
+    .showHelpAfterError('(everthread --help tells what there is)')
+    .exitOverride()
+    .addHelpText('after', help.everthread);
+
+  program
+    .command('dev')
+    .description('run everything in this process: Temporal dev server, gateway, worker')
+    .option('--allow-remote', help.allowRemote)
+    .addHelpText('after', help.dev)
+    .action(async (flags: ServeFlags) => {
+      const { dev } = await import('./dev-command.js');
+      exit(await dev(flags));
+    });
+  program
+    .command('gateway')
+    .description('run the HTTP gateway, beside workers in other processes')
+    .option('--allow-remote', help.allowRemote)
+    .addHelpText('after', help.gateway)
+    .action(async (flags: ServeFlags) => {
+      const { gateway } = await import('./gateway-command.js');
+      exit(await gateway(flags));
+    });
+  program
+    .command('worker')
+    .description('run a worker, beside gateways in other processes')
+    .addHelpText('after', help.worker)
+    .action(async () => {
+      const { worker } = await import('./worker-command.js');
+      exit(await worker());
+    });
+  program
+    .command('migrate')
+    .description("bring the database's schema up to this version")
+    .addHelpText('after', help.migrate)
+    .action(async () => {
+      const { migrate } = await import('./migrate.js');
+      exit(await migrate());
+    });
+  program
+    .command('chat')
+    .description('chat on a thread in the terminal')
+    .argument('[message...]', 'say this, print the reply and exit')
+    .option('--thread <id>', 'go on with this thread (default: a new one)')
+    .option('--url <url>', 'the gateway (default: the one that HOST and PORT name)')
+    .option('--graph <name>', 'the graph of a new thread (default: the first one served)')
+    .option('--json', 'print the events of the stream as JSON, one per line')
+    .addHelpText('after', help.chat)
+    .action(async (words: string[], flags: ChatFlags) => {
+      const { chat } = await import('./chat.js');
+      exit(await chat({ ...flags, ...(words.length > 0 && { message: words.join(' ') }) }));
+    });
+  temporalCommands(program.command('temporal').description('about the Temporal CLI'));
+  return program;
+}
+
+interface ChatFlags {
+  readonly thread?: string;
+  readonly url?: string;
+  readonly graph?: string;
+  readonly json?: true;
+}
+
+function temporalCommands(temporal: Command): void {
+  temporal
+    .command('path')
+    .description('print the path of the Temporal CLI in use, fetching it when there is none')
+    .addHelpText('after', help.temporalPath)
+    .action(async () => {
+      const { printTemporalPath } = await import('./temporal.js');
+      await printTemporalPath();
+    });
+}
+
+/** Beside `bin/` and `dist/`. */
+function packageVersion(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
