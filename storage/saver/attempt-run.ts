@@ -159,8 +159,8 @@ export class AttemptRun implements Attempt, SaverStore {
 const packedOf = ({ metadata, entries }: Known): Promise<unknown> =>
   Promise.all([
     metadata,
-    ...[...entries.values()].flatMap<Promise<unknown>>((entry) =>
-      entry.kind === 'list' ? entry.rest : [entry.packed],
+    ...[...entries.values()].flatMap<Promise<unknown> | undefined>((entry) =>
+      entry.kind === 'list' ? [...entry.rest, entry.verified?.checked] : [entry.packed],
     ),
   ]);
 

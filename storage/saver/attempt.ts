@@ -14,6 +14,7 @@ export async function openAttempt(driver: Driver, options: AttemptOptions): Prom
   const { thread, epoch, seq } = turn.claim;
   const view: View = { thread, epoch, headSeq: turn.head?.seq ?? -1, ownSeq: seq };
   const saver = makeSaver(module, () => run);
+  const writer = { serde: saver.serde, verify: options.verify ?? false };
   const cached = headsOf(driver).take(thread);
   const warm =
     !turn.hasRows &&
@@ -29,9 +30,9 @@ export async function openAttempt(driver: Driver, options: AttemptOptions): Prom
           return { last: yield* readLastPos(view), root: yield* readCheckpoint(view, '', null) };
         })
       : undefined;
-  const stored = read?.root === undefined ? null : await knownOf(saver.serde, read.root);
+  const stored = read?.root === undefined ? null : await knownOf(writer, read.root);
   const root = warm ? cached.known : stored;
-  const checkpoints = new Checkpoints(driver, saver.serde, view, lastPos ?? read?.last ?? 0);
+  const checkpoints = new Checkpoints(driver, writer, view, lastPos ?? read?.last ?? 0);
   checkpoints.learn('', root);
   const run = new AttemptRun({ driver, options, saver, checkpoints, root });
   return run;

@@ -2,11 +2,11 @@
 import type { CheckpointListOptions, CheckpointTuple } from '@langchain/langgraph-checkpoint';
 import type { Driver } from '../tx.js';
 import { type BufferedWrite, isInsideTask, PutBuffer, needsAncestors } from './buffer.js';
-import { type Entries, entriesOf } from './entries.js';
+import { type Entries, entriesOf, type Writer } from './entries.js';
 import { type Known, tupleOf, withWrite } from './known.js';
 import { knownOf } from './load.js';
 import { selectTuples } from './listing.js';
-import { pack, type Serde } from './pack.js';
+import { pack } from './pack.js';
 import { listCheckpoints, readCheckpoint, type View } from './rows.js';
 import type { PutCheckpoint, PutWrites } from './saver-class.js';
 import { packShared } from './sharing.js';
@@ -23,16 +23,16 @@ const nothing: Entries = new Map();
 
 export class Checkpoints {
   readonly buffer = new PutBuffer();
-  readonly #serde: Serde;
+  readonly #writer: Writer;
   readonly #driver: Driver;
   readonly #view: View;
   /** Newest per namespace; null when the namespace is known to be empty. */
   readonly #newest = new Map<string, Known | null>();
   #lastPos: number;
 
-  constructor(driver: Driver, serde: Serde, view: View, lastPos: number) {
+  constructor(driver: Driver, writer: Writer, view: View, lastPos: number) {
     this.#driver = driver;
-    this.#serde = serde;
+    this.#writer = writer;
     this.#view = view;
     this.#lastPos = lastPos;
   }
@@ -66,7 +66,9 @@ export class Checkpoints {
 
   async tuple(ns: string, id: string | null): Promise<CheckpointTuple | undefined> {
     const known = id === null ? await this.newest(ns) : await this.find(ns, id);
-    return known === null ? undefined : tupleOf(this.#serde, this.#view.thread.threadId, known);
+    return known === null
+      ? undefined
+      : tupleOf(this.#writer.serde, this.#view.thread.threadId, known);
   }
 
   /** Synchronous up to the buffer, so that rows keep the order of the calls. */
@@ -81,8 +83,11 @@ export class Checkpoints {
     const known = this.buffer.put({
       ...{ ns, id: checkpoint.id, parentId: parent?.id ?? null, pos: this.#lastPos },
       frame: structuredClone(frame),
-      metadata: pack(this.#serde, runId === undefined ? metadata : { ...metadata, run_id: runId }),
-      entries: entriesOf(this.#serde, checkpoint, newVersions, parent?.entries ?? nothing),
+      metadata: pack(
+        this.#writer.serde,
+        runId === undefined ? metadata : { ...metadata, run_id: runId },
+      ),
+      entries: entriesOf(this.#writer, checkpoint, newVersions, parent?.entries ?? nothing),
       others: parent?.others ?? new Map<string, never>(),
       writes: this.buffer.writesOf(ns, checkpoint.id),
     });
@@ -101,11 +106,11 @@ export class Checkpoints {
     const known = this.#held(ns, checkpointId);
     return writes.map(([channel, value], position) => {
       const shared =
-        known === undefined ? undefined : packShared(this.#serde, value, known.entries);
+        known === undefined ? undefined : packShared(this.#writer.serde, value, known.entries);
       const write: BufferedWrite = {
         ...{ ns, checkpointId, taskId, taskPath, channel },
         idx: specialIndex[channel] ?? position,
-        packed: shared ?? pack(this.#serde, value),
+        packed: shared ?? pack(this.#writer.serde, value),
       };
       if (known !== undefined) known.writes = withWrite(known.writes, write);
       this.buffer.putWrite(write);
@@ -124,9 +129,9 @@ export class Checkpoints {
     const all = [...buffered.toReversed(), ...stored];
     yield* selectTuples(all, id, options, async (one) =>
       tupleOf(
-        this.#serde,
+        this.#writer.serde,
         this.#view.thread.threadId,
-        'entries' in one ? one : this.#withBuffered(await knownOf(this.#serde, one)),
+        'entries' in one ? one : this.#withBuffered(await knownOf(this.#writer, one)),
       ),
     );
   }
@@ -139,7 +144,7 @@ export class Checkpoints {
 
   async #read(ns: string, id: string | null): Promise<Known | null> {
     const stored = await this.#driver.read(() => readCheckpoint(this.#view, ns, id));
-    return stored === undefined ? null : this.#withBuffered(await knownOf(this.#serde, stored));
+    return stored === undefined ? null : this.#withBuffered(await knownOf(this.#writer, stored));
   }
 
   #withBuffered(known: Known): Known {

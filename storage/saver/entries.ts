@@ -3,9 +3,16 @@
  * A list is stored as what it adds to an older version; everything else whole.
  */
 import type { Checkpoint } from '@langchain/langgraph-checkpoint';
-import { type KnownList, type Print, printOf, sharedPrefix } from './deltas.js';
+import { type KnownList, printOf, sharedPrefix } from './deltas.js';
 import { pack, packElement, type Packed, type Serde } from './pack.js';
 import { packShared } from './sharing.js';
+import { type Verified, verifiedList } from './verify.js';
+
+/** How values are written. */
+export interface Writer {
+  readonly serde: Serde;
+  readonly verify: boolean;
+}
 
 export interface ListEntry extends KnownList {
   readonly kind: 'list';
@@ -16,6 +23,8 @@ export interface ListEntry extends KnownList {
   readonly rest: readonly Promise<Uint8Array>[];
   /** Rows that a reader walks. */
   readonly depth: number;
+  /** All elements' bytes, and the comparison with those before: in verify mode. */
+  readonly verified?: Verified;
   /** On its way into the database or there: other versions may continue it. */
   taken: boolean;
   /** Its row exists. */
@@ -44,7 +53,7 @@ const shortList = 50;
  * A channel that neither gives is not stored.
  */
 export function entriesOf(
-  serde: Serde,
+  writer: Writer,
   checkpoint: Checkpoint,
   newVersions: Readonly<Record<string, unknown>>,
   before: Entries,
@@ -59,13 +68,16 @@ export function entriesOf(
     if (Object.hasOwn(newVersions, channel) ? false : carried === undefined) continue;
     if (carried !== undefined && mayCarry(carried)) entries.set(channel, carried);
     else if (isList(channel, value)) {
-      entries.set(channel, listEntry(serde, String(version), value, known));
+      entries.set(channel, listEntry(writer, String(version), value, known));
     } else plain.push(channel);
   }
   // After the lists, since their values may share them.
   for (const channel of plain) {
     const version = String(checkpoint.channel_versions[channel]);
-    entries.set(channel, plainEntry(serde, version, checkpoint.channel_values[channel], entries));
+    entries.set(
+      channel,
+      plainEntry(writer.serde, version, checkpoint.channel_values[channel], entries),
+    );
   }
   return entries;
 }
@@ -90,35 +102,35 @@ function plainEntry(serde: Serde, version: string, value: unknown, lists: Entrie
 }
 
 function listEntry(
-  serde: Serde,
+  { serde, verify }: Writer,
   version: string,
   value: readonly unknown[],
   before: Entry | undefined,
 ): ListEntry {
-  const fresh = (keep: number): Promise<Uint8Array>[] =>
-    value.slice(keep).map((element) => packElement(serde, element));
   const known = before?.kind === 'list' ? before : undefined;
-  const shared = known === undefined ? 0 : sharedPrefix(known, value);
   const elements = [...value];
-  const whole = (prints: readonly Print[]): ListEntry => ({
-    ...{ kind: 'list', version, elements, prints, base: null, keep: 0 },
-    ...{ rest: fresh(0), depth: 1, taken: false, emitted: false },
-  });
-  if (known === undefined || shared === 0) return whole(elements.map(printOf));
-  const prints = [...known.prints.slice(0, shared), ...elements.slice(shared).map(printOf)];
-  const next = { kind: 'list', version, elements, prints, taken: false, emitted: false } as const;
+  const shared = known === undefined ? 0 : sharedPrefix(known, elements);
+  const prints = [
+    ...(known?.prints.slice(0, shared) ?? []),
+    ...elements.slice(shared).map(printOf),
+  ];
+  const from = (first: number): Promise<Uint8Array>[] =>
+    elements.slice(first).map((element) => packElement(serde, element));
+  const next = {
+    ...({ kind: 'list', version, elements, prints, taken: false, emitted: false } as const),
+    ...(verify && { verified: verifiedList(serde, elements, shared, known?.verified) }),
+  };
+  const isWorthEnding =
+    known?.taken === true && known.depth >= longChain && elements.length <= shortList;
+  if (known === undefined || shared === 0 || isWorthEnding) {
+    return { ...next, base: null, keep: 0, rest: from(0), depth: 1 };
+  }
   if (known.taken) {
-    if (known.depth >= longChain && elements.length <= shortList) return whole(prints);
-    return {
-      ...next,
-      base: known.version,
-      keep: shared,
-      rest: fresh(shared),
-      depth: known.depth + 1,
-    };
+    const depth = known.depth + 1;
+    return { ...next, base: known.version, keep: shared, rest: from(shared), depth };
   }
   // The version before is not stored: this one continues what that one continued.
   const keep = Math.min(shared, known.keep);
-  const rest = [...known.rest.slice(0, shared - keep), ...fresh(shared)];
+  const rest = [...known.rest.slice(0, shared - keep), ...from(shared)];
   return { ...next, base: keep === 0 ? null : known.base, keep, rest, depth: known.depth };
 }

@@ -1,12 +1,13 @@
 /** Rows of a checkpoint back to what a graph can run on. */
 import { printOf } from './deltas.js';
-import type { Entry, ListEntry, PlainEntry } from './entries.js';
+import type { Entry, ListEntry, PlainEntry, Writer } from './entries.js';
 import { type Known, otherKey } from './known.js';
 import { parseElements, type RawElement, reviveElements } from './messages.js';
 import { type Serde, toBytes, toText } from './pack.js';
 import type { Stored, StoredDelta } from './rows.js';
+import { verifiedList } from './verify.js';
 
-export async function knownOf(serde: Serde, stored: Stored): Promise<Known> {
+export async function knownOf({ serde, verify }: Writer, stored: Stored): Promise<Known> {
   const { row, body, writes } = stored;
   const chains = new Map(stored.deltas.map((d) => [otherKey(d.channel, d.version), d]));
   const entries = new Map<string, Entry>();
@@ -16,6 +17,13 @@ export async function knownOf(serde: Serde, stored: Stored): Promise<Known> {
   }
   for (const [channel, version] of Object.entries(body.rows)) {
     entries.set(channel, await storedEntry(serde, chains, channel, version));
+  }
+  if (verify) {
+    for (const [channel, entry] of entries) {
+      if (entry.kind !== 'list') continue;
+      const verified = verifiedList(serde, entry.elements, 0, undefined);
+      entries.set(channel, { ...entry, verified });
+    }
   }
   const others = new Map<string, readonly unknown[]>();
   for (const { channel, version } of stored.others) {

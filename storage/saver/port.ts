@@ -49,8 +49,9 @@ export interface FlushRows {
   readonly checkpoints: readonly CheckpointRow[];
   readonly deltas: readonly DeltaRow[];
   readonly writes: readonly WriteRow[];
-  /** A root superstep is finished with these rows: `step` + finished, and what runs next (P11). Null for an early flush. */
+  /** A root superstep is finished with these rows: what ran and what runs next (P11). Null for an early flush. */
   readonly superstep: {
+    /** Finished supersteps of the turn, earlier attempts' included: the turn's new `step`. */
     readonly finished: number;
     readonly ran: readonly string[];
     readonly next: readonly string[];
@@ -71,6 +72,8 @@ export interface AttemptOptions {
   readonly flush: (claim: Claim, rows: FlushRows) => Promise<Flushed>;
   /** A first superstep of a resume is not flushed before it ends (P5). */
   readonly hold: boolean;
+  /** Compares full serialisations of what is stored by reference, and throws on a difference: for tests. O(history). */
+  readonly verify?: boolean;
 }
 
 /** A finished superstep of the root graph. */
