@@ -12,6 +12,7 @@ import { connectTemporal, openTemporal } from '../temporal/connection.js';
 import type { TemporalConnection, TemporalLink } from '../temporal/connection.js';
 import { startDevServer } from '../temporal/dev-server.js';
 import { temporalFromEnvironment } from '../temporal/environment.js';
+import { installRuntime } from '../temporal/runtime.js';
 import type { TemporalSettings } from '../temporal/settings.js';
 import { temporalWaker } from '../temporal/waker.js';
 import { loadGraphs } from '../worker/graphs.js';
@@ -43,6 +44,7 @@ export interface DevOptions {
 /** Starts everything; what was started is stopped again, in reverse order, when a later part fails. */
 export async function startDev(config: Config, options: DevOptions): Promise<Dev> {
   const parts = stack();
+  installRuntime((level, line) => options.log[level](line));
   try {
     return await startParts(config, options, parts);
   } catch (error) {

@@ -5,6 +5,7 @@ import { openStorage } from '../storage/open.js';
 import { postgresRelay } from '../storage/relay-postgres.js';
 import { openTemporal } from '../temporal/connection.js';
 import { temporalFromEnvironment } from '../temporal/environment.js';
+import { installRuntime } from '../temporal/runtime.js';
 import { temporalWaker } from '../temporal/waker.js';
 import { servedNames } from '../worker/graphs.js';
 import { startGatewaySide } from './gateway-side.js';
@@ -18,6 +19,7 @@ export interface RunningGateway {
 /** Starts whether or not Temporal answers: accepted turns wait in the database. */
 export async function startGateway(config: Config, log: Logger): Promise<RunningGateway> {
   const parts = stack();
+  installRuntime((level, line) => log[level](line));
   try {
     const { storage: target, temporal } = config;
     if (target.kind !== 'postgres' || temporal.kind !== 'external') {

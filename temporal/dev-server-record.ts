@@ -28,8 +28,7 @@ export type Recorded =
 export function readRecord(pidFile: string): Recorded {
   const record = parseRecord(pidFile);
   if (record === undefined || !isAlive(record.server)) return { kind: 'none' };
-  const ownedByOther = record.owner.pid !== process.pid && isAlive(record.owner);
-  return { kind: ownedByOther ? 'in-use' : 'orphan', record };
+  return { kind: isAlive(record.owner) ? 'in-use' : 'orphan', record };
 }
 
 /** Written at once and by rename: a kill right after the spawn must find it whole. */

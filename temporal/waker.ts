@@ -40,6 +40,8 @@ export function temporalWaker(link: TemporalLink, options: WakerOptions): Waker 
       workflowId: idOf(turn),
       taskQueue: options.taskQueue,
       args: [],
+      // A task that a lost worker took is given to another one after this; a cold replay of a long run takes about a second.
+      workflowTaskTimeout: '5 s',
       signal: turnSignalName,
       signalArgs: [signalOf(turn)],
       staticSummary: `thread ${threadId} of ${tenant}`,

@@ -5,6 +5,7 @@ import { openStorage } from '../storage/open.js';
 import { postgresRelay } from '../storage/relay-postgres.js';
 import { connectTemporalPatiently, openTemporal } from '../temporal/connection.js';
 import { temporalFromEnvironment } from '../temporal/environment.js';
+import { installRuntime } from '../temporal/runtime.js';
 import { temporalWaker } from '../temporal/waker.js';
 import { loadGraphs } from './graphs.js';
 import { stack } from '../config/stack.js';
@@ -28,6 +29,7 @@ export interface WorkerOptions {
 export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
   const parts = stack();
   const { log, signal } = options;
+  installRuntime((level, line) => log[level](line));
   try {
     const { storage: target, temporal } = config;
     if (target.kind !== 'postgres' || temporal.kind !== 'external') {

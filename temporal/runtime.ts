@@ -1,0 +1,32 @@
+/** The SDK's runtime of this process: its logs go where ours go, and signals are ours to handle. */
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import type { LogEntry, LogLevel } from '@temporalio/worker';
+
+/** What the SDK says, at our levels; its own fields may hold failure texts, so only the line is kept. */
+export type SdkLog = (level: 'debug' | 'info' | 'warn' | 'error', line: string) => void;
+
+/**
+ * Call before the first connection of the process; later calls change nothing. Without it the SDK installs signal handlers
+ * that stop workers before they have drained, and writes to the console.
+ */
+export function installRuntime(log: SdkLog): void {
+  try {
+    Runtime.install({
+      logger: new DefaultLogger('WARN', ({ level, message }: LogEntry) =>
+        log(levels[level], message),
+      ),
+      shutdownSignals: [],
+    });
+  } catch (error) {
+    // The runtime of this process exists already.
+    if (!(error instanceof Error) || error.name !== 'IllegalStateError') throw error;
+  }
+}
+
+const levels: Record<LogLevel, 'debug' | 'info' | 'warn' | 'error'> = {
+  TRACE: 'debug',
+  DEBUG: 'debug',
+  INFO: 'info',
+  WARN: 'warn',
+  ERROR: 'error',
+};
