@@ -268,8 +268,9 @@ describe('when nothing works', () => {
 test('the pip of this machine takes our arguments; without one, the error says so', async () => {
   const pip = await findOnPath('pip3', process.env.PATH ?? '');
   const offline = `PIP_NO_INDEX=1 PIP_FIND_LINKS='${path.dirname(wheel)}'`;
-  const scripts = pip && { pip3: `#!/bin/sh\n${offline} exec '${pip}' "$@"\n` };
-  const given = await search({ searchPath: await programs(scripts ?? {}) });
+  const scripts: Record<string, string> = {};
+  if (pip !== undefined) scripts.pip3 = `#!/bin/sh\n${offline} exec '${pip}' "$@"\n`;
+  const given = await search({ searchPath: await programs(scripts) });
   const outcome: unknown = await resolveTemporalCli(given).catch((e: unknown) => e);
   if (pip === undefined) expect(String(outcome)).toContain('neither pip nor Python is on PATH');
   else expect(outcome).toMatchObject({ route: 'pip', version: '1.9.1' });
