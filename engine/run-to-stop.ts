@@ -48,7 +48,7 @@ async function start(run: GraphRun, reader: ChunkReader): Promise<Stop> {
   const settled = await recheck(run);
   if (settled !== undefined) return settled;
   const borders = new StepBorders(run);
-  if (borders.exhausted) return recursionLimit(recursionLimitOf(run));
+  if (borders.isExhausted()) return recursionLimit(recursionLimitOf(run));
   stampMessageIds(attempt.saver);
   attempt.onSuperstep = (step) => {
     reader.superstep(step);
@@ -66,14 +66,14 @@ async function start(run: GraphRun, reader: ChunkReader): Promise<Stop> {
   } catch (error) {
     if (nameOf(error) !== 'GraphDrained') throw error;
     reader.end();
-    return borders.exhausted ? recursionLimit(recursionLimitOf(run)) : { kind: 'yielded' };
+    return borders.isExhausted() ? recursionLimit(recursionLimitOf(run)) : { kind: 'yielded' };
   }
   return stopOfEnd(run, ended, borders);
 }
 
 async function stopOfEnd(run: GraphRun, ended: Ended, borders: StepBorders): Promise<Stop> {
   if (ended.interrupts !== null) return interruptedStop(run, ended.interrupts);
-  if (borders.exhausted) return recursionLimit(recursionLimitOf(run));
+  if (borders.isExhausted()) return recursionLimit(recursionLimitOf(run));
   return {
     kind: 'finished',
     output: turnOutput(ended.state, await baseValues(run), run.identity.turnId),

@@ -32,13 +32,13 @@ export class StepBorders {
   }
 
   /** The supersteps of all attempts together have used up the recursion limit (P11). */
-  get exhausted(): boolean {
+  isExhausted(): boolean {
     return this.#finished >= this.#limit;
   }
 
   reached({ step }: FinishedStep): void {
     this.#finished = step;
-    if (this.#drains || this.exhausted) this.control?.requestDrain();
+    if (this.#drains || this.isExhausted()) this.control?.requestDrain();
   }
 }
 

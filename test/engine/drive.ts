@@ -8,8 +8,8 @@ import type { PregelGraph } from '../../engine/project/types.js';
 import { runToStop } from '../../engine/run-to-stop.js';
 import { canonicalJson } from '../../engine/plain-json.js';
 import { isMessageObject, transcriptMessage } from '../../engine/transcript.js';
-import { MemoryAttempt, MemoryThread } from '../support/memory-attempt.js';
 import { Log, type Shape } from './shape.js';
+import type { OpenRun, TestThread } from './threads.js';
 
 /** How one turn ended, ids of messages and interrupts left out. */
 export interface TurnEnd {
@@ -96,25 +96,20 @@ export interface Driven {
   readonly yields: number;
 }
 
-export async function driven(shape: Shape, mode: Mode): Promise<Driven> {
-  const thread = new MemoryThread();
+export async function driven(shape: Shape, thread: TestThread, mode: Mode): Promise<Driven> {
   const done = { ends: [] as TurnEnd[], stops: [] as Stop[], frames: [] as FrameBody[] };
   let crashes = 0;
   let yields = 0;
-  for (const [i, start] of shape.turns.entries()) {
+  for (const start of shape.turns) {
     const log = new Log();
     let crashAt = mode.crashAt;
     for (;;) {
-      const attempt = new MemoryAttempt(thread, {
-        turnId: turnIdOf(i),
-        hold: start.kind === 'resume',
-        ...(crashAt !== undefined && { crashAt }),
-      });
+      const opened = await thread.open(start, crashAt);
       const graph = shape.build(log, {});
-      const stop = await runToStop(
-        runOf(graph, { shape, thread, attempt, start, turn: i, mode, frames: done.frames }),
-      );
-      if (stop.kind === 'aborted' || !(await settled(thread, attempt, stop))) {
+      const run = runOf({ graph, shape, opened, start, mode, frames: done.frames });
+      const stop = await runToStop(run);
+      if (stop.kind === 'threw') throw stop.error;
+      if (stop.kind === 'aborted' || !(await opened.settle(stop))) {
         crashes += 1;
         crashAt = undefined;
         continue;
@@ -131,35 +126,11 @@ export async function driven(shape: Shape, mode: Mode): Promise<Driven> {
   return { ...done, crashes, yields };
 }
 
-async function settled(thread: MemoryThread, attempt: MemoryAttempt, stop: Stop): Promise<boolean> {
-  switch (stop.kind) {
-    case 'threw':
-      throw stop.error;
-    case 'yielded':
-      return true;
-    case 'failed':
-      thread.fail();
-      return true;
-    case 'aborted':
-      return false;
-    case 'finished':
-    case 'interrupted':
-      try {
-        await attempt.finish();
-      } catch {
-        return false;
-      }
-      thread.settle(attempt);
-      return true;
-  }
-}
-
 interface RunParts {
+  readonly graph: PregelGraph;
   readonly shape: Shape;
-  readonly thread: MemoryThread;
-  readonly attempt: MemoryAttempt;
+  readonly opened: OpenRun;
   readonly start: Start;
-  readonly turn: number;
   readonly mode: Mode;
   readonly frames: FrameBody[];
 }
@@ -171,20 +142,16 @@ export const modules = {
   versions: { langgraph: '1.7.3', core: '1.4.0', checkpoint: '1.2.2' },
 };
 
-function runOf(graph: PregelGraph, parts: RunParts): GraphRun {
-  const { shape, thread, attempt, mode, frames } = parts;
+export function runOf({ graph, shape, opened, start, mode, frames }: RunParts): GraphRun {
   const process = new AbortController();
+  const { attempt, turnId, finishedSteps, recovered, closeDangling } = opened;
   attempt.onLost = () => {
     process.abort();
   };
   return {
+    ...{ attempt, start, finishedSteps, recovered, closeDangling },
     graph: { name: shape.name, graph, modules },
-    attempt,
-    start: parts.start,
-    identity: { threadId: 't', turnId: turnIdOf(parts.turn), graphId: shape.name, userId: 'u' },
-    finishedSteps: thread.turn.step,
-    recovered: thread.turn.recovered,
-    closeDangling: false,
+    identity: { threadId: 't', turnId, graphId: shape.name, userId: 'u' },
     ...(shape.recursionLimit !== undefined && { recursionLimit: shape.recursionLimit }),
     stream: mode.stream ?? false,
     signal: process.signal,
@@ -195,8 +162,8 @@ function runOf(graph: PregelGraph, parts: RunParts): GraphRun {
 }
 
 /** What a reader of the thread would see now. */
-async function stateOf(thread: MemoryThread, graph: PregelGraph): Promise<Snapshot> {
-  const { saver } = new MemoryAttempt(thread, { turnId: 'reader', hold: false });
-  const configurable = { thread_id: 't', __pregel_checkpointer: saver };
-  return (await graph.getState({ configurable })) as Snapshot;
-}
+export const stateOf = (thread: TestThread, graph: PregelGraph): Promise<Snapshot> =>
+  thread.reader(async ({ saver }) => {
+    const configurable = { thread_id: 't', __pregel_checkpointer: saver };
+    return (await graph.getState({ configurable })) as Snapshot;
+  });

@@ -1,11 +1,6 @@
 /** A graph shape of the engine's suite, and what its nodes are made of. */
 import { BaseChatModel } from '@langchain/core/language_models/chat_models';
-import {
-  type AIMessage,
-  AIMessageChunk,
-  type BaseMessage,
-  type UsageMetadata,
-} from '@langchain/core/messages';
+import { type AIMessage, AIMessageChunk, type BaseMessage } from '@langchain/core/messages';
 import { ChatGenerationChunk, type ChatResult } from '@langchain/core/outputs';
 import type { CallbackManagerForLLMRun } from '@langchain/core/callbacks/manager';
 import type { BaseCheckpointSaver } from '@langchain/langgraph';
@@ -78,7 +73,6 @@ export class FollowModel extends BaseChatModel {
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
     const answer = this.#answer(messages);
-    const usage = answer.usage_metadata as UsageMetadata | undefined;
     const words = answer.text === '' ? [''] : answer.text.split(/(?<= )/);
     for (const [i, word] of words.entries()) {
       const last = i === words.length - 1;
@@ -93,7 +87,6 @@ export class FollowModel extends BaseChatModel {
             }))
           : [],
       });
-      if (last && usage !== undefined) chunk.usage_metadata = usage;
       yield new ChatGenerationChunk({ text: word, message: chunk });
       await runManager?.handleLLMNewToken(word, undefined, undefined, undefined, undefined, {
         chunk: new ChatGenerationChunk({ text: word, message: chunk }),

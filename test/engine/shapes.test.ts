@@ -1,6 +1,9 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openStorage } from '../../storage/open.js';
+import type { Storage } from '../../storage/port.js';
 import { driven, plainly, type TurnEnd } from './drive.js';
-import { plainShapes } from './shapes.js';
+import { shapes } from './shapes.js';
+import { storedThread } from './threads.js';
 
 const counted = (names: readonly string[]): Record<string, number> =>
   names.reduce<Record<string, number>>((n, name) => ({ ...n, [name]: (n[name] ?? 0) + 1 }), {});
@@ -16,34 +19,39 @@ const extra = (ran: readonly string[], plain: readonly string[]): number => {
 
 const withoutRan = ({ ran: _ran, ...end }: TurnEnd) => end;
 
-describe.each(plainShapes.map((shape) => [shape.name, shape] as const))('%s', (_name, shape) => {
+let storage: Storage;
+beforeAll(async () => {
+  storage = await openStorage({ kind: 'memory' }, { autoMigrate: true });
+});
+afterAll(() => storage.close());
+
+describe.each(shapes.map((shape) => [shape.name, shape] as const))('%s', (_name, shape) => {
+  let plain: readonly TurnEnd[];
+  beforeAll(async () => {
+    plain = await plainly(shape);
+  });
+
   test('a whole run ends as plain LangGraph does', async () => {
-    const plain = await plainly(shape);
-    const { ends } = await driven(shape, {});
+    const { ends } = await driven(shape, storedThread(storage), {});
     expect(ends).toEqual(plain);
   });
 
   test('with listeners it ends the same', async () => {
-    const plain = await plainly(shape);
-    const { ends } = await driven(shape, { stream: true });
+    const { ends } = await driven(shape, storedThread(storage), { stream: true });
     expect(ends).toEqual(plain);
   });
 
   test('P5 yielded after every superstep and continued on a fresh graph, nothing runs twice', async () => {
-    const plain = await plainly(shape);
-    const { ends } = await driven(shape, { slice: 'superstep' });
+    const { ends } = await driven(shape, storedThread(storage), { slice: 'superstep' });
     expect(ends).toEqual(plain);
   });
 
   test('P5 P11 cut off at every flush and resumed on a fresh graph, only what was cut off runs again', async () => {
-    const plain = await plainly(shape);
     let crashAt = 1;
     for (; ; crashAt += 1) {
-      const { ends, crashes } = await driven(shape, { crashAt });
-      expect({ crashAt, ends: ends.map(withoutRan) }).toEqual({
-        crashAt,
-        ends: plain.map(withoutRan),
-      });
+      const { ends, crashes } = await driven(shape, storedThread(storage), { crashAt });
+      const bare = plain.map(withoutRan);
+      expect({ crashAt, ends: ends.map(withoutRan) }).toEqual({ crashAt, ends: bare });
       for (const [i, end] of ends.entries()) {
         expect(extra(end.ran, plain[i]?.ran ?? [])).toBeLessThanOrEqual(shape.width ?? 1);
       }

@@ -480,7 +480,7 @@ const endless: Shape = {
 
 export const human = (text: string, id: string) => new HumanMessage({ content: text, id });
 
-export const plainShapes: readonly Shape[] = [
+export const shapes: readonly Shape[] = [
   linear,
   loop,
   sendFanOut,
