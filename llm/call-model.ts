@@ -20,7 +20,7 @@ export class UnusableReplyError extends Error {
 
 /**
  * Calls the model once and returns a whole reply.
- * @throws UnusableReplyError when the stream ended before the reply did, or when nothing in the answer can be used
+ * @throws UnusableReplyError when nothing in the answer can be used
  */
 export async function callModel(
   model: CallableModel,
@@ -28,15 +28,9 @@ export async function callModel(
   config: RunnableConfig,
 ): Promise<AIMessage | AIMessageChunk> {
   const reply = await invoke(model, messages, config);
-  const { finish_reason: finish, model_provider: provider } = reply.response_metadata as {
-    finish_reason?: unknown;
-    model_provider?: unknown;
-  };
+  const { finish_reason: finish } = reply.response_metadata as { finish_reason?: unknown };
   if (finish === 'content_filter')
     throw new UnusableReplyError('content_filtered', 'The content filter stopped the reply.');
-  // A proxy that closes a stream politely leaves half a reply and no error; the missing finish is the only trace.
-  if (provider === 'openai' && finish === undefined)
-    throw new UnusableReplyError('model_unavailable', 'The stream ended before the reply did.');
   if (reply.content.length === 0 && (reply.tool_calls ?? []).length === 0)
     throw new UnusableReplyError('model_garbage', 'The model gave an empty reply.');
   return reply;

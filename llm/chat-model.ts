@@ -36,11 +36,13 @@ async function createProviderModel(spec: string): Promise<BaseChatModel> {
     throw new Error(
       `The model "${spec}" names no provider that LangChain knows. Write provider:model, for example openai:gpt-5-mini; providers: ${Object.keys(providers).join(', ')}; or builtin.`,
     );
-  const Model = await importProvider(spec, known.package, () =>
-    universal.getChatModelByClassName('', provider),
-  );
+  const make = await importProvider(spec, known.package, async () => {
+    if (provider === 'openai') return (await import('./openai-model.js')).createOpenAIModel;
+    const Model = (await universal.getChatModelByClassName('', provider)) as ModelClass;
+    return (name: string) => new Model({ model: name, maxRetries: 0 });
+  });
   try {
-    return new Model({ model, maxRetries: 0 });
+    return make(model);
   } catch (error) {
     throw new Error(
       `The model "${spec}" could not be made: ${firstLine(error)} Keys and addresses come from the provider's own variables (OPENAI_API_KEY, OPENAI_BASE_URL, ...).`,
@@ -49,15 +51,16 @@ async function createProviderModel(spec: string): Promise<BaseChatModel> {
   }
 }
 
+type MakeModel = (model: string) => BaseChatModel;
 type ModelClass = new (fields: { model: string; maxRetries: number }) => BaseChatModel;
 
 async function importProvider(
   spec: string,
   packageName: string,
-  load: () => Promise<unknown>,
-): Promise<ModelClass> {
+  load: () => Promise<MakeModel>,
+): Promise<MakeModel> {
   try {
-    return (await load()) as ModelClass;
+    return await load();
   } catch (error) {
     const missing = /unable to import|cannot find (package|module)/i.test(firstLine(error));
     throw new Error(

@@ -1,18 +1,24 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import type { BaseMessage } from '@langchain/core/messages';
 import { createAssistant } from '../../agents/assistant.js';
 import { openDocs, shippedDocsFolder } from '../../agents/docs-index.js';
 import { createChatModel } from '../../llm/chat-model.js';
 import { byOptions, reply } from '../support/scripted-answers.js';
-import { startScriptedModel } from '../support/scripted-model.js';
+import { startScriptedModel, type ScriptedModel } from '../support/scripted-model.js';
 
 const docs = openDocs(shippedDocsFolder);
 const noon = new Date('2026-03-01T12:00:00Z');
 const say = (content: string) => ({ messages: [{ role: 'user', content }] });
 const texts = ({ messages }: { messages: BaseMessage[] }) => messages.map((m) => m.text);
 
+const servers: ScriptedModel[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
 async function scripted(answer = byOptions) {
   const server = await startScriptedModel(answer);
+  servers.push(server);
   process.env.OPENAI_API_KEY = 'test';
   process.env.OPENAI_BASE_URL = server.url;
   const model = await createChatModel('openai:scripted', { docs });
@@ -28,7 +34,6 @@ describe('the assistant on a real provider protocol', () => {
     expect(steps.map((s) => Object.keys(s as object))).toEqual([['model']]);
     expect(server.calls).toHaveLength(1);
     expect(server.calls[0]?.tools).toEqual(['clock', 'calculator', 'search_docs']);
-    await server.close();
   });
 
   test('tools called together all answer, the model sees them in order, errors included', async () => {
@@ -60,7 +65,6 @@ describe('the assistant on a real provider protocol', () => {
       expect.stringMatching(/^Error: .*schema/i),
     ]);
     expect(server.refusals).toEqual([]);
-    await server.close();
   });
 
   test('a model that calls tools for ever is stopped', async () => {
@@ -71,17 +75,15 @@ describe('the assistant on a real provider protocol', () => {
       name: 'GraphRecursionError',
     });
     expect(server.calls.length).toBeLessThanOrEqual(11);
-    await server.close();
   });
 
   test('tokens come one by one in messages mode, and add up to the reply', async () => {
-    const { server, assistant } = await scripted();
+    const { assistant } = await scripted();
     const tokens: string[] = [];
     const input = say('say=one%20two%20three%20four');
     for await (const chunk of await assistant.stream(input, { streamMode: 'messages' }))
-      tokens.push((chunk as [BaseMessage])[0].text);
+      tokens.push((chunk as unknown as [BaseMessage])[0].text);
     expect(tokens.filter((t) => t !== '')).toEqual(['one ', 'two ', 'three ', 'four']);
-    await server.close();
   });
 
   test('an abort reaches the provider', async () => {
@@ -89,11 +91,10 @@ describe('the assistant on a real provider protocol', () => {
     const abort = new AbortController();
     const run = assistant.invoke(say('hang=1'), { signal: abort.signal });
     const failed = expect(run).rejects.toThrow(/abort/i);
-    while (server.calls.length === 0) await new Promise(setImmediate);
+    await server.until(() => server.calls.length === 1);
     abort.abort();
     await failed;
-    while (!server.calls[0]!.aborted) await new Promise(setImmediate);
-    await server.close();
+    await server.until(() => server.calls[0]!.aborted);
   });
 });
 

@@ -1,5 +1,5 @@
 // An HTTP server that speaks the OpenAI chat-completions protocol and does what a script says: the path of a real provider.
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -23,6 +23,8 @@ export interface ScriptedModel {
   readonly refusals: readonly string[];
   /** How many requests had a last user message that contains `text`. */
   count(text: string): number;
+  /** Resolves when the journal is as wanted; looked at whenever a call arrives or ends. */
+  until(asWanted: () => boolean): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -32,6 +34,7 @@ export async function startScriptedModel(
 ): Promise<ScriptedModel> {
   const calls: ModelCall[] = [];
   const refusals: string[] = [];
+  const journal = new EventEmitter();
   const server = createServer((request, response) => {
     handle(request, response).catch(() => response.destroy());
   });
@@ -55,7 +58,11 @@ export async function startScriptedModel(
     const call: ModelCall = { ...parsed.request, at: Date.now(), aborted: false, answered: false };
     calls.push(call);
     response.on('finish', () => (call.answered = true));
-    response.on('close', () => (call.aborted = !call.answered));
+    response.on('close', () => {
+      call.aborted = !call.answered;
+      journal.emit('change');
+    });
+    journal.emit('change');
     const nth = calls.filter((c) => c.last === call.last).length;
     await perform(answer(call, nth), call, response);
   }
@@ -67,6 +74,9 @@ export async function startScriptedModel(
     calls,
     refusals,
     count: (text) => calls.filter((c) => c.last.includes(text)).length,
+    until: async (asWanted) => {
+      while (!asWanted()) await once(journal, 'change');
+    },
     close: async () => {
       const closed = once(server, 'close');
       server.close();

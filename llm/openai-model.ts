@@ -1,0 +1,34 @@
+import type { CallbackManagerForLLMRun } from '@langchain/core/callbacks/manager';
+import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
+import type { BaseMessage } from '@langchain/core/messages';
+import type { ChatGenerationChunk } from '@langchain/core/outputs';
+import { ChatOpenAI, ChatOpenAICompletions } from '@langchain/openai';
+import { UnusableReplyError } from './call-model.js';
+
+/** ChatOpenAI, except that half a reply is an error. */
+export function createOpenAIModel(model: string): BaseChatModel {
+  const fields = { model, maxRetries: 0 };
+  return new ChatOpenAI({ ...fields, completions: new WholeCompletions(fields) });
+}
+
+/**
+ * A proxy that closes a stream politely leaves half a reply and no error. The missing finish is the only trace, and only
+ * here: the message that the client makes of the stream does not carry it.
+ */
+class WholeCompletions extends ChatOpenAICompletions {
+  override async *_streamResponseChunks(
+    messages: BaseMessage[],
+    options: this['ParsedCallOptions'],
+    run?: CallbackManagerForLLMRun,
+  ): AsyncGenerator<ChatGenerationChunk> {
+    let finish: unknown;
+    for await (const chunk of super._streamResponseChunks(messages, options, run)) {
+      finish = chunk.generationInfo?.finish_reason ?? finish;
+      yield chunk;
+    }
+    if (finish === 'content_filter')
+      throw new UnusableReplyError('content_filtered', 'The content filter stopped the reply.');
+    if (finish === undefined)
+      throw new UnusableReplyError('model_unavailable', 'The stream ended before the reply did.');
+  }
+}
