@@ -6,44 +6,8 @@ import type { GatewayDeps } from './deps.js';
 import type { Gateway } from './gateway.js';
 import { Problem, problemHandler } from './problem.js';
 import { limitHeaders, requestLog } from './request.js';
-import { health, openApi, ready } from './routes/system-routes.js';
-import {
-  createThread,
-  deleteThread,
-  listMessages,
-  showHistory,
-  showState,
-  showThread,
-} from './routes/thread-routes.js';
-import {
-  cancelTurn,
-  chat,
-  createTurn,
-  invokeAgent,
-  joinTurn,
-  showTurn,
-} from './routes/turn-routes.js';
+import { type Handlers, type Method, routes } from './routes.js';
 import { turnWatch } from './wait.js';
-
-type Handler = (gateway: Gateway, req: Request, res: Response) => void | Promise<void>;
-type Method = 'get' | 'post' | 'delete';
-
-const routes: Readonly<Record<string, Readonly<Partial<Record<Method, Handler>>>>> = {
-  '/healthz': { get: health },
-  '/readyz': { get: ready },
-  '/openapi.json': { get: openApi },
-  '/v1/chat': { post: chat },
-  '/v2/agent/invoke': { post: invokeAgent },
-  '/v1/threads': { post: createThread },
-  '/v1/threads/:thread': { get: showThread, delete: deleteThread },
-  '/v1/threads/:thread/messages': { get: listMessages },
-  '/v1/threads/:thread/state': { get: showState },
-  '/v1/threads/:thread/history': { get: showHistory },
-  '/v1/threads/:thread/turns': { post: createTurn },
-  '/v1/threads/:thread/turns/:turn': { get: showTurn },
-  '/v1/threads/:thread/turns/:turn/stream': { get: joinTurn },
-  '/v1/threads/:thread/turns/:turn/cancel': { post: cancelTurn },
-};
 
 export function createApp(deps: GatewayDeps): Application {
   const { storage, relay, log, settings } = deps;
@@ -53,7 +17,7 @@ export function createApp(deps: GatewayDeps): Application {
   app.disable('x-powered-by').disable('etag');
   app.use(requestLog(log), limitHeaders, helmet(), neverStored);
   const body = jsonBody(settings.bodyBytes);
-  for (const [path, handlers] of Object.entries(routes)) {
+  for (const [path, handlers] of Object.entries<Handlers>(routes)) {
     const route = app.route(path);
     for (const method of Object.keys(handlers) as Method[]) {
       const handler = handlers[method];

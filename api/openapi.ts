@@ -1,1 +1,184 @@
-export const openApiJson = (): string => '{}';
+/** The OpenAPI 3.1 document, from the schemas that check the bodies. Made when first asked for: start-up pays nothing. */
+import { z } from 'zod';
+import * as schemas from '../contracts/http.schema.js';
+import type { routes } from './routes.js';
+
+export const openApiJson = (): string => (made ??= JSON.stringify(document()));
+let made: string | undefined;
+
+const components = {
+  TurnRequest: schemas.turnRequestSchema,
+  ChatRequest: schemas.chatRequestSchema,
+  InvokeRequest: schemas.invokeRequestSchema,
+  CreateThread: schemas.createThreadSchema,
+  TurnReply: schemas.turnReplySchema,
+  AcceptedReply: schemas.acceptedReplySchema,
+  InvokeReply: schemas.invokeReplySchema,
+  Thread: schemas.threadReplySchema,
+  MessagePage: schemas.messagePageSchema,
+  State: schemas.stateReplySchema,
+  History: schemas.historyReplySchema,
+  Problem: schemas.problemSchema,
+} as const;
+type Component = keyof typeof components;
+
+interface Operation {
+  readonly summary: string;
+  readonly body?: Component;
+  readonly reply?: Component;
+  /** Answers as JSON, as a stream, or 202. */
+  readonly turn?: true;
+  readonly query?: readonly string[];
+  readonly status?: number;
+}
+type Operations = {
+  readonly [Path in keyof typeof routes]: {
+    readonly [Method in keyof (typeof routes)[Path]]: Operation;
+  };
+};
+
+const operations: Operations = {
+  '/healthz': { get: { summary: 'The process is up' } },
+  '/readyz': { get: { summary: 'Database and Temporal answer' } },
+  '/openapi.json': { get: { summary: 'This document' } },
+  '/v1/chat': {
+    post: {
+      summary: 'One message to a thread, which is made when none is named',
+      ...{ body: 'ChatRequest', reply: 'TurnReply', turn: true },
+    },
+  },
+  '/v2/agent/invoke': {
+    post: {
+      summary: 'One message in, one reply out; the thread by X-Thread-ID',
+      ...{ body: 'InvokeRequest', reply: 'InvokeReply', turn: true },
+    },
+  },
+  '/v1/threads': {
+    post: { summary: 'Create a thread', body: 'CreateThread', reply: 'Thread', status: 201 },
+  },
+  '/v1/threads/:thread': {
+    get: { summary: 'The thread as it is committed', reply: 'Thread' },
+    delete: { summary: 'Delete the thread and all it holds; repeatable', status: 204 },
+  },
+  '/v1/threads/:thread/messages': {
+    get: {
+      summary: 'Committed messages, oldest first',
+      ...{ reply: 'MessagePage', query: ['after', 'limit'] },
+    },
+  },
+  '/v1/threads/:thread/state': {
+    get: { summary: 'The committed state of the graph', reply: 'State' },
+  },
+  '/v1/threads/:thread/history': {
+    get: {
+      summary: 'Committed versions, newest first',
+      ...{ reply: 'History', query: ['before', 'limit'] },
+    },
+  },
+  '/v1/threads/:thread/turns': {
+    post: {
+      summary: 'One turn: a message, an input of the graph, or the answer to an interrupt',
+      ...{ body: 'TurnRequest', reply: 'TurnReply', turn: true },
+    },
+  },
+  '/v1/threads/:thread/turns/:turn': {
+    get: { summary: 'The turn, settled or not', reply: 'TurnReply' },
+  },
+  '/v1/threads/:thread/turns/:turn/stream': {
+    get: { summary: 'Join or resume the stream of a turn' },
+  },
+  '/v1/threads/:thread/turns/:turn/cancel': {
+    post: { summary: 'Cancel a turn that is not settled', reply: 'TurnReply' },
+  },
+};
+
+function document(): unknown {
+  const paths = Object.entries(operations).map(([path, methods]) => [
+    path.replaceAll(/:(\w+)/g, '{$1}'),
+    Object.fromEntries(
+      Object.entries<Operation>(methods).map(([method, op]) => [method, operationOf(path, op)]),
+    ),
+  ]);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Everthread',
+      version: '1',
+      description: 'Durable agent threads. Errors are application/problem+json.',
+    },
+    paths: Object.fromEntries(paths) as unknown,
+    components: {
+      schemas: Object.fromEntries(
+        Object.entries(components).map(([name, schema]) => [name, jsonSchemaOf(schema)]),
+      ),
+    },
+  };
+}
+
+function operationOf(path: string, op: Operation): unknown {
+  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) =>
+    parameter('path', name ?? '', true),
+  );
+  const inQuery = (op.query ?? []).map((name) => parameter('query', name, false));
+  const inHeader = op.turn
+    ? ['X-Thread-ID', 'Idempotency-Key', 'Prefer'].map((name) => parameter('header', name, false))
+    : [];
+  return {
+    summary: op.summary,
+    parameters: [...inPath, ...inQuery, ...inHeader],
+    ...(op.body && { requestBody: { required: true, content: jsonContent(op.body) } }),
+    responses: responsesOf(path, op),
+  };
+}
+
+function responsesOf(path: string, op: Operation): unknown {
+  const stream = {
+    'text/event-stream': {
+      schema: {
+        type: 'string',
+        description: 'accepted, snapshot, token, custom, step, reset, done, error',
+      },
+    },
+  };
+  const streams = op.turn ?? path.endsWith('/stream');
+  const content = {
+    ...(op.reply === undefined ? {} : jsonContent(op.reply)),
+    ...(streams ? stream : {}),
+  };
+  return {
+    [String(op.status ?? 200)]: { description: 'Done', ...(op.status !== 204 && { content }) },
+    ...(op.turn && {
+      '202': {
+        description: 'Accepted; Location says where to look',
+        content: jsonContent('AcceptedReply'),
+      },
+    }),
+    default: {
+      description: 'A problem',
+      content: { 'application/problem+json': { schema: refTo('Problem') } },
+    },
+  };
+}
+
+const parameter = (place: string, name: string, required: boolean): unknown => ({
+  ...{ in: place, name, required },
+  schema: { type: 'string' },
+});
+const refTo = (name: Component): unknown => ({ $ref: `#/components/schemas/${name}` });
+const jsonContent = (name: Component): Record<string, unknown> => ({
+  'application/json': { schema: refTo(name) },
+});
+
+/** As clients see it: "any JSON" is the empty schema, and the bounds of a double are no bounds of ours. */
+function jsonSchemaOf(schema: z.ZodType): unknown {
+  const { $schema: _dialect, $defs: _json, ...rest } = z.toJSONSchema(schema, { io: 'input' });
+  const text = JSON.stringify(rest, (_key, value: unknown) =>
+    isObject(value) && String(value.$ref).startsWith('#/$defs/') ? {} : value,
+  );
+  return JSON.parse(text, (_key, value: unknown) =>
+    Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? undefined : value,
+  ) as unknown;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;

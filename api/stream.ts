@@ -6,7 +6,7 @@ import type { Gateway } from './gateway.js';
 import { oneAtATime } from './one-at-a-time.js';
 import { problemBody, type Problem } from './problem.js';
 import { type EventStream, openEventStream, type SseEvent } from './sse.js';
-import { replyJson, spokenText, verdictOf } from './turn-reply.js';
+import { acceptedReply, replyJson, spokenText, verdictOf } from './turn-reply.js';
 import {
   catchUp,
   finalText,
@@ -142,10 +142,7 @@ function finish({ out }: View, events: readonly SseEvent[]): void {
 }
 
 const acceptedData = (turn: TurnRecord): Record<string, unknown> => ({
-  thread_id: turn.thread.threadId,
-  turn_id: turn.turnId,
-  seq: turn.seq,
-  epoch: turn.epoch,
+  ...acceptedReply(turn),
   ...(turn.baseVersion === null ? {} : { version: turn.baseVersion }),
 });
 

@@ -2,7 +2,7 @@
  * From a turn's row to what clients see of it. Pure: the same row gives the same bytes, in a JSON answer, in the SSE event
  * `done` and in every replay (P9), since columns come as stored text and fields in one order.
  */
-import type { TranscriptMessage, TurnReply } from '../contracts/http.schema.js';
+import type { AcceptedReply, TranscriptMessage, TurnReply } from '../contracts/http.schema.js';
 import type { SettledStatus } from '../contracts/protocol.js';
 import type { TurnRecord } from '../storage/port.js';
 import { Problem } from './problem.js';
@@ -32,7 +32,7 @@ export function turnReply(turn: TurnRecord): TurnReply {
 export const replyJson = (turn: TurnRecord): string => JSON.stringify(turnReply(turn));
 
 /** What a 202 says: enough to ask again. */
-export const acceptedReply = (turn: TurnRecord): Record<string, unknown> => ({
+export const acceptedReply = (turn: TurnRecord): AcceptedReply => ({
   thread_id: turn.thread.threadId,
   turn_id: turn.turnId,
   seq: turn.seq,

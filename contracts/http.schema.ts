@@ -114,6 +114,72 @@ export const turnReplySchema = z.object({
 });
 export type TurnReply = z.infer<typeof turnReplySchema>;
 
+/** What a 202 says: the turn is accepted and goes on by itself. */
+export const acceptedReplySchema = turnReplySchema.pick({
+  thread_id: true,
+  turn_id: true,
+  seq: true,
+  epoch: true,
+  status: true,
+});
+export type AcceptedReply = z.infer<typeof acceptedReplySchema>;
+
+export const invokeReplySchema = z.object({
+  status: z.enum(['success', 'interrupted']),
+  thread_id: z.string(),
+  agent_response: z.string(),
+});
+export type InvokeReply = z.infer<typeof invokeReplySchema>;
+
+export const threadReplySchema = z.object({
+  thread_id: z.string(),
+  epoch: z.int(),
+  version: z.int(),
+  status: z.enum(['idle', 'busy', 'interrupted']),
+  graph: z.string().nullable(),
+  metadata: z.unknown(),
+  interrupts: z.array(interruptSchema).optional(),
+  /** Nodes that would run next. */
+  next: z.array(z.string()),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+});
+export type ThreadReply = z.infer<typeof threadReplySchema>;
+
+export const messagePageSchema = z.object({
+  messages: z.array(transcriptMessageSchema.extend({ turn_id: z.string(), seq: z.int() })),
+  /** The `after` of the next page; null at the end. */
+  next_cursor: z.string().nullable(),
+});
+export type MessagePageReply = z.infer<typeof messagePageSchema>;
+
+export const stateReplySchema = z.object({
+  thread_id: z.string(),
+  epoch: z.int(),
+  version: z.int(),
+  checkpoint_id: z.string().nullable(),
+  values: z.record(z.string(), z.unknown()),
+  next: z.array(z.string()),
+  interrupts: z.array(interruptSchema),
+});
+export type StateReply = z.infer<typeof stateReplySchema>;
+
+export const historyReplySchema = z.object({
+  history: z.array(
+    z.object({
+      version: z.int(),
+      turn_id: z.string(),
+      seq: z.int(),
+      status: turnStatusSchema,
+      checkpoint_id: z.string().nullable(),
+      settled_at: z.iso.datetime(),
+    }),
+  ),
+  /** The `before` of the next page; null at the end. */
+  next_before: z.int().nullable(),
+});
+export type HistoryReply = z.infer<typeof historyReplySchema>;
+
 export const problemSchema = z.object({
   type: z.string(),
   title: z.string(),

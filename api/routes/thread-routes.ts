@@ -1,7 +1,13 @@
 /** Routes about threads. They show committed data only. */
 import type { Request, Response } from 'express';
 import { z } from 'zod';
-import { createThreadSchema } from '../../contracts/http.schema.js';
+import {
+  createThreadSchema,
+  type HistoryReply,
+  type MessagePageReply,
+  type StateReply,
+  type ThreadReply,
+} from '../../contracts/http.schema.js';
 import type { MessageCursor, ThreadRecord } from '../../storage/port.js';
 import { canonicalJson, canonicalText } from '../../storage/stored-json.js';
 import { parseBody, parseValue } from '../body.js';
@@ -58,15 +64,27 @@ export async function listMessages(gateway: Gateway, req: Request, res: Response
   const page = await gateway.storage.threads.messages(thread, after ?? null, limit);
   if (page === undefined) throw unknownThread();
   const { next, messages } = page;
-  res.json({ messages, next_cursor: next === null ? null : `${next.seq}.${next.index}` });
+  const reply: MessagePageReply = {
+    messages: [...messages],
+    next_cursor: next === null ? null : `${next.seq}.${next.index}`,
+  };
+  res.json(reply);
 }
 
 export async function showState(gateway: Gateway, req: Request, res: Response): Promise<void> {
   const thread = await pathThread(gateway, req, res);
   const state = await gateway.storage.threads.state(thread);
   if (state === undefined) throw unknownThread();
-  const { checkpointId, ...rest } = state;
-  res.json({ thread_id: thread.threadId, ...rest, checkpoint_id: checkpointId });
+  const reply: StateReply = {
+    thread_id: thread.threadId,
+    epoch: state.epoch,
+    version: state.version,
+    checkpoint_id: state.checkpointId,
+    values: state.values,
+    next: [...state.next],
+    interrupts: [...state.interrupts],
+  };
+  res.json(reply);
 }
 
 export async function showHistory(gateway: Gateway, req: Request, res: Response): Promise<void> {
@@ -75,7 +93,7 @@ export async function showHistory(gateway: Gateway, req: Request, res: Response)
   const entries = await gateway.storage.threads.history(thread, before ?? null, limit);
   if (entries === undefined) throw unknownThread();
   const last = entries.length === limit ? entries.at(-1)?.version : undefined;
-  res.json({
+  const reply: HistoryReply = {
     history: entries.map((entry) => ({
       version: entry.version,
       turn_id: entry.turnId,
@@ -85,7 +103,8 @@ export async function showHistory(gateway: Gateway, req: Request, res: Response)
       settled_at: isoTime(entry.settledAtMs),
     })),
     next_before: last === undefined || last <= 1 ? null : last,
-  });
+  };
+  res.json(reply);
 }
 
 /** Most rows of one page (DESIGN 15.5), and how many there are when none are asked for. */
@@ -114,7 +133,7 @@ function differs(thread: ThreadRecord, body: z.infer<typeof createThreadSchema>)
   );
 }
 
-const threadView = (thread: ThreadRecord): Record<string, unknown> => ({
+const threadView = (thread: ThreadRecord): ThreadReply => ({
   thread_id: thread.thread.threadId,
   epoch: thread.epoch,
   version: thread.version,
@@ -122,9 +141,9 @@ const threadView = (thread: ThreadRecord): Record<string, unknown> => ({
   graph: thread.graph,
   metadata: JSON.parse(thread.metadataJson) as unknown,
   ...(thread.interruptsJson !== null && {
-    interrupts: JSON.parse(thread.interruptsJson) as unknown,
+    interrupts: JSON.parse(thread.interruptsJson) as ThreadReply['interrupts'],
   }),
-  next: JSON.parse(thread.nextJson ?? '[]') as unknown,
+  next: JSON.parse(thread.nextJson ?? '[]') as string[],
   created_at: isoTime(thread.createdAtMs),
   updated_at: isoTime(thread.updatedAtMs),
 });

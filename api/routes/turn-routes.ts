@@ -3,6 +3,7 @@ import type { Request, Response } from 'express';
 import { z } from 'zod';
 import {
   chatRequestSchema,
+  type InvokeReply,
   invokeRequestSchema,
   type TurnRequest,
   turnRequestSchema,
@@ -103,11 +104,12 @@ function inputOf(body: TurnRequest): TurnInput {
 }
 
 function invokeReply(turn: TurnRecord): string {
-  return JSON.stringify({
+  const reply: InvokeReply = {
     status: turn.status === 'interrupted' ? 'interrupted' : 'success',
     thread_id: turn.thread.threadId,
     agent_response: turn.response,
-  });
+  };
+  return JSON.stringify(reply);
 }
 
 async function findTurn(gateway: Gateway, req: Request, res: Response): Promise<TurnRecord> {

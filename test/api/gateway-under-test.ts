@@ -8,23 +8,29 @@ import { createApp } from '../../api/app.js';
 import { defaultSettings, identifyEverybody, type GatewayDeps } from '../../api/deps.js';
 import { listen } from '../../api/server.js';
 import type { TurnWake, Waker } from '../../api/waker.js';
-import type { Frame, FrameBody, Relay } from '../../contracts/frames.js';
+import type { FrameBody, Relay } from '../../contracts/frames.js';
 import { openStorage } from '../../storage/open.js';
 import type { Claim, ClaimedTurn, Settled, Settlement, Storage } from '../../storage/port.js';
 import { localRelay } from '../../storage/relay-local.js';
 
+/** What tests read of an answer by name; a wrong guess fails the expectation. */
+export interface Json {
+  readonly [name: string]: unknown;
+  readonly thread_id: string;
+  readonly turn_id: string;
+  readonly code: string;
+  readonly text: string;
+}
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly raw: string;
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a test reads what came
-  readonly json: any;
+  readonly json: Json;
 }
 export interface Seen {
   readonly event: string;
   readonly id: string | undefined;
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a test reads what came
-  readonly json: any;
+  readonly json: Json;
 }
 
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
@@ -104,11 +110,11 @@ async function ask(url: string, init: RequestInit): Promise<Answer> {
   return { status: res.status, headers: res.headers, raw, json: parsed(raw) };
 }
 
-const parsed = (raw: string): unknown => {
+const parsed = (raw: string): Json => {
   try {
-    return JSON.parse(raw) as unknown;
+    return JSON.parse(raw) as Json;
   } catch {
-    return undefined;
+    return { thread_id: '', turn_id: '', code: '', text: '' };
   }
 };
 
@@ -135,7 +141,7 @@ async function openStream(url: string, init: RequestInit): Promise<Stream> {
       .pipeThrough(new TextDecoderStream())
       .pipeThrough(new EventSourceParserStream());
     for await (const { event, id, data } of parsing) {
-      events.push({ event: event ?? 'message', id, json: JSON.parse(data) as unknown });
+      events.push({ event: event ?? 'message', id, json: JSON.parse(data) as Json });
       tell();
     }
   };
@@ -168,9 +174,9 @@ async function openStream(url: string, init: RequestInit): Promise<Stream> {
 /** The text a client shows: `snapshot` replaces, `token` appends, `reset` clears. */
 export const shownText = (events: readonly Seen[]): string =>
   events.reduce((text, { event, json }) => {
-    if (event === 'snapshot') return String(json.text);
+    if (event === 'snapshot') return json.text;
     if (event === 'reset') return '';
-    return event === 'token' ? text + String(json.text) : text;
+    return event === 'token' ? text + json.text : text;
   }, '');
 
 export interface Worker {
@@ -204,7 +210,7 @@ export async function workerOn(
   let seq = 0;
   const emit = (body: FrameBody, step = turn.step): void => {
     seq += 1;
-    relay.publish([{ ...body, turn: claim.turnId, fence: claim.fence, step, seq } as Frame]);
+    relay.publish([{ ...body, turn: claim.turnId, fence: claim.fence, step, seq }]);
   };
   const wake = (): void => emit({ kind: 'wake', data: null });
   const settle = async (settlement: Settlement): Promise<Settled> => {

@@ -38,7 +38,7 @@ describe.each([
     expect(events[0]?.event).toBe('accepted');
     const done = events.at(-1);
     expect(done?.event).toBe('done');
-    const turn = await gateway.get(`/v1/threads/s-1/turns/${String(done?.json.turn_id)}`);
+    const turn = await gateway.get(`/v1/threads/s-1/turns/${done?.json.turn_id}`);
     expect(JSON.stringify(done?.json)).toBe(turn.raw);
   });
 
@@ -53,7 +53,7 @@ describe.each([
       ...{ thread_id: 'async', turn_id: a.json.turn_id, seq: 1, epoch: 1, status: 'pending' },
     });
     const where = a.headers.get('location');
-    expect(where).toBe(`/v1/threads/async/turns/${String(a.json.turn_id)}`);
+    expect(where).toBe(`/v1/threads/async/turns/${a.json.turn_id}`);
     const joined = await gateway.join(`${String(where)}/stream`);
     expect((await joined.rest()).at(-1)?.event).toBe('done');
   });

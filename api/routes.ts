@@ -1,0 +1,43 @@
+/** Which handler answers what. */
+import type { Request, Response } from 'express';
+import type { Gateway } from './gateway.js';
+import { health, openApi, ready } from './routes/system-routes.js';
+import {
+  createThread,
+  deleteThread,
+  listMessages,
+  showHistory,
+  showState,
+  showThread,
+} from './routes/thread-routes.js';
+import {
+  cancelTurn,
+  chat,
+  createTurn,
+  invokeAgent,
+  joinTurn,
+  showTurn,
+} from './routes/turn-routes.js';
+
+type Handler = (gateway: Gateway, req: Request, res: Response) => void | Promise<void>;
+export type Method = 'get' | 'post' | 'delete';
+
+export type Handlers = Readonly<Partial<Record<Method, Handler>>>;
+
+/** Every route; `openapi.ts` describes each of them. */
+export const routes = {
+  '/healthz': { get: health },
+  '/readyz': { get: ready },
+  '/openapi.json': { get: openApi },
+  '/v1/chat': { post: chat },
+  '/v2/agent/invoke': { post: invokeAgent },
+  '/v1/threads': { post: createThread },
+  '/v1/threads/:thread': { get: showThread, delete: deleteThread },
+  '/v1/threads/:thread/messages': { get: listMessages },
+  '/v1/threads/:thread/state': { get: showState },
+  '/v1/threads/:thread/history': { get: showHistory },
+  '/v1/threads/:thread/turns': { post: createTurn },
+  '/v1/threads/:thread/turns/:turn': { get: showTurn },
+  '/v1/threads/:thread/turns/:turn/stream': { get: joinTurn },
+  '/v1/threads/:thread/turns/:turn/cancel': { post: cancelTurn },
+} as const satisfies Record<string, Handlers>;
