@@ -2,7 +2,7 @@
 import type { Draft } from '../contracts/frames.js';
 import type { Claim } from './port.js';
 import { repairText } from './stored-json.js';
-import { query, run, type Row, type SqlValue, type Tx } from './tx.js';
+import { query, run, type SqlValue, type Tx } from './tx.js';
 
 interface ClaimDraft {
   readonly claim: Claim;
@@ -18,7 +18,7 @@ export const draftsPerTransaction = 100;
  */
 export function* saveDrafts(drafts: readonly ClaimDraft[]): Tx<void> {
   if (drafts.length === 0) return;
-  const locked = yield* query(
+  const locked = yield* query<LockedRow>(
     `SELECT tenant, thread_id, epoch FROM et_threads WHERE deleted = 0
        AND (tenant, thread_id) IN (${values(drafts.length, ['TEXT', 'TEXT'])}) {for share} {skip locked}`,
     ...drafts.flatMap(({ claim: { thread } }) => [thread.tenant, thread.threadId]),
@@ -38,6 +38,12 @@ export function* saveDrafts(drafts: readonly ClaimDraft[]): Tx<void> {
       ...[claim.fence, draft.step, draft.seq, repairText(draft.text)],
     ]),
   );
+}
+
+interface LockedRow {
+  readonly tenant: string;
+  readonly thread_id: string;
+  readonly epoch: number;
 }
 
 const columns = ['tenant', 'thread_id', 'epoch', 'seq', 'fence', 'step', 'frame_seq', 'text'];
@@ -65,9 +71,10 @@ const values = (rows: number, types: readonly string[]): string => {
   return `VALUES ${Array.from({ length: rows }, (_, r) => row(r)).join(', ')}`;
 };
 
-const threadRow = ({ thread, epoch }: Claim): Row => ({
+const threadRow = ({ thread, epoch }: Claim): LockedRow => ({
   tenant: thread.tenant,
   thread_id: thread.threadId,
   epoch,
 });
-const keyOf = (row: Row): string => JSON.stringify([row['tenant'], row['thread_id'], row['epoch']]);
+const keyOf = ({ tenant, thread_id, epoch }: LockedRow): string =>
+  JSON.stringify([tenant, thread_id, epoch]);

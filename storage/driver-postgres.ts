@@ -50,12 +50,8 @@ export async function postgresDriver(options: PostgresOptions): Promise<Driver> 
 }
 
 /** bigint comes as a number: ours are counters and milliseconds, far below 2^53. */
-const numbers: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-    oid === pg.types.builtins.INT8
-      ? Number
-      : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
-};
+const numbers = new pg.TypeOverrides();
+numbers.setTypeParser(pg.types.builtins.INT8, Number);
 
 function openPool({ url, poolSize, timeoutMs = defaultTimeoutMs }: PostgresOptions): pg.Pool {
   const pool = new pg.Pool({

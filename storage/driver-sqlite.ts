@@ -42,12 +42,10 @@ export function sqliteDriver(path: string): Driver {
   };
   return {
     dialect: 'sqlite',
-    write: async (body) => guarded(() => write(body)),
+    write: (body) => settled(() => write(body)),
     // One connection and no await inside: nothing can change between two statements of a read.
-    read: async (body) => guarded(() => drive(body(), run)),
-    close: async () => {
-      db.close();
-    },
+    read: (body) => settled(() => drive(body(), run)),
+    close: () => settled(() => void db.close()),
   };
 }
 
@@ -101,12 +99,15 @@ function runner(db: Database.Database): (statement: Statement) => Answer {
   };
 }
 
-function guarded<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw sqliteError(error);
-  }
+/** The port is asynchronous, SQLite is not: the work is done when the promise exists. */
+function settled<T>(work: () => T): Promise<T> {
+  return new Promise((resolve) => {
+    try {
+      resolve(work());
+    } catch (error) {
+      throw sqliteError(error);
+    }
+  });
 }
 
 const codeOf = (error: unknown): string =>

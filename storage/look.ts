@@ -6,13 +6,13 @@ import { query, type Tx } from './tx.js';
 /** Ids per statement; lists are filled up to powers of two, so that the prepared texts stay few. */
 const idsPerStatement = 256;
 
-export interface TurnLook extends ClaimLook {
+export interface RowLook extends ClaimLook {
   readonly step: number;
 }
 
 /** Turn id → what moves on its row. A turn of a dead epoch is `aborted` (P8); an unknown id is left out. */
-export function* lookAt(turnIds: readonly string[]): Tx<Map<string, TurnLook>> {
-  const found = new Map<string, TurnLook>();
+export function* lookAt(turnIds: readonly string[]): Tx<Map<string, RowLook>> {
+  const found = new Map<string, RowLook>();
   for (let from = 0; from < turnIds.length; from += idsPerStatement) {
     const ids = turnIds.slice(from, from + idsPerStatement);
     const width = 2 ** Math.ceil(Math.log2(ids.length));

@@ -117,6 +117,8 @@ export type Cancelled =
   | { readonly kind: 'already_settled'; readonly turn: TurnRecord }
   | { readonly kind: 'not_found' };
 
+export type TurnLook = Pick<TurnRecord, 'status' | 'fence' | 'step'>;
+
 export interface TurnStore {
   /** P9, in one transaction under the thread lock. @throws CommitUnknown */
   accept(input: AcceptTurn): Promise<Accepted>;
@@ -125,14 +127,7 @@ export interface TurnStore {
   /** A turn of any epoch of this thread; one of a dead epoch reads as `aborted` without content. */
   get(thread: ThreadKey, turnId: string): Promise<TurnRecord | undefined>;
   /** Cheap look at many waited-for turns at once: turn id → status, fence and step. */
-  peek(
-    turnIds: readonly string[],
-  ): Promise<
-    ReadonlyMap<
-      string,
-      { readonly status: TurnStatus; readonly fence: number; readonly step: number }
-    >
-  >;
+  peek(turnIds: readonly string[]): Promise<ReadonlyMap<string, TurnLook>>;
   /** Marks that somebody listens (DESIGN 15.2). */
   listen(thread: ThreadKey, turnId: string): Promise<void>;
   /** P6: settles a pending or running turn `cancelled`, fence + 1. */

@@ -26,8 +26,9 @@ const deltas: Target = {
 };
 const writes: Target = {
   table: 'et_writes',
-  key: [...scope, 'ns', 'checkpoint_id', 'task_id', 'idx'],
-  rest: ['seq', 'task_path', 'channel', 'type', 'value'],
+  // A resume may write what the head holds already (same task, same idx): if it fails, the head's own write must stand.
+  key: [...scope, 'ns', 'checkpoint_id', 'task_id', 'idx', 'seq'],
+  rest: ['task_path', 'channel', 'type', 'value'],
 };
 
 /** Rows per statement: 64 rows of 12 values stay far below the limits of both databases, and the texts stay few. */
@@ -54,8 +55,8 @@ export function* writeRows(claim: Claim, rows: FlushRows): Tx<void> {
   yield* upsert(
     writes,
     rows.writes.map((r) => [
-      ...[...at, r.ns, r.checkpointId, r.taskId, r.idx],
-      ...[seq, r.taskPath, r.channel, r.type, r.value],
+      ...[...at, r.ns, r.checkpointId, r.taskId, r.idx, seq],
+      ...[r.taskPath, r.channel, r.type, r.value],
     ]),
   );
 }

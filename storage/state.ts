@@ -1,6 +1,7 @@
 /** The committed state of a thread: the row says which, the saver's rows say what. */
 import type { ThreadKey } from '../contracts/protocol.js';
 import type { StateView } from './port.js';
+import { readState } from './saver/state-view.js';
 import { liveThread } from './threads.js';
 import type { Driver } from './tx.js';
 
@@ -12,7 +13,6 @@ export async function stateOf(driver: Driver, key: ThreadKey): Promise<StateView
   if (checkpointId === null || seq === null) {
     return { ...base, values: {}, next: [], interrupts: [] };
   }
-  const { readState } = await import('./saver/state-view.js');
   const { values } = await readState(
     driver,
     { ...key, epoch: thread.epoch },

@@ -8,6 +8,7 @@ import { failTry, flushRows, yieldClaim } from './flush.js';
 import { lookAt } from './look.js';
 import { transcript } from './messages.js';
 import type { ClaimStore, Storage, StorageKind, ThreadStore, TurnStore } from './port.js';
+import { openAttempt } from './saver/attempt.js';
 import { failTurn, finishText, lookUpClaim, settleTurn } from './settle.js';
 import { stateOf } from './state.js';
 import { takeQuiet } from './sweep.js';
@@ -28,7 +29,7 @@ export const storageOn = ({ kind, store, driver, close }: OpenedStorage): Storag
   turns: turnsOn(driver),
   threads: threadsOn(driver),
   claims: claimsOn(driver),
-  openAttempt: async (options) => (await import('./saver/attempt.js')).openAttempt(driver, options),
+  openAttempt: (options) => openAttempt(driver, options),
   ping: async () => {
     await driver.read(() => query('SELECT 1'));
   },

@@ -39,10 +39,11 @@ CREATE TABLE et_writes (
   checkpoint_id {key},
   task_id {key},
   idx BIGINT NOT NULL,
+  -- A resume writes to the head's checkpoint, too: its writes stand beside those of the head until it settles.
   seq BIGINT NOT NULL,
   task_path TEXT NOT NULL,
   channel TEXT NOT NULL,
   type TEXT NOT NULL,
   value {bytes} NOT NULL,
-  PRIMARY KEY (tenant, thread_id, epoch, ns, checkpoint_id, task_id, idx)
+  PRIMARY KEY (tenant, thread_id, epoch, ns, checkpoint_id, task_id, idx, seq)
 );

@@ -109,13 +109,15 @@ export function* listCheckpoints(view: View, ns: string | undefined): Tx<readonl
 
 function* readRest(view: View, row: CheckpointColumns): Tx<Stored> {
   const body = JSON.parse(toText(row.body)) as Body;
-  const writes = yield* query<StoredWrite>(
+  const stored = yield* query<StoredWrite>(
     `SELECT task_id, task_path, idx, channel, type, value FROM et_writes
-     WHERE ${inView} AND ns = $6 AND checkpoint_id = $7`,
+     WHERE ${inView} AND ns = $6 AND checkpoint_id = $7 ORDER BY seq`,
     ...viewOf(view),
     row.ns,
     row.checkpoint_id,
   );
+  // A resume writes beside the head's own writes: of one task and idx, the later turn's holds.
+  const writes = [...new Map(stored.map((w) => [`${w.task_id} ${w.idx}`, w])).values()];
   const wanted = Object.entries(body.rows).map(([channel, version]) => ({ channel, version }));
   const deltas = yield* readChains(view, row.ns, wanted);
   const others = missingOf(body, deltas, writes);

@@ -4,8 +4,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
+import { postgresDriver } from '../../storage/driver-postgres.js';
+import { sqliteDriver } from '../../storage/driver-sqlite.js';
+import { checkSchema, migrate } from '../../storage/migrate.js';
 import { openStorage, type StorageTarget } from '../../storage/open.js';
 import type { Storage, StorageKind } from '../../storage/port.js';
+import { storageOn } from '../../storage/storage-on.js';
+import type { Driver } from '../../storage/tx.js';
 
 export const backends: readonly StorageKind[] = ['memory', 'sqlite', 'postgres'];
 /** Those whose data outlive the process. */
@@ -30,6 +35,27 @@ export async function openDatabase(kind: StorageKind): Promise<TestDatabase> {
       await remove();
     },
   };
+}
+
+/** The same with the driver beside it, for tests that look at rows. */
+export async function openDriver(
+  kind: StorageKind,
+): Promise<TestDatabase & { readonly driver: Driver }> {
+  const { target, remove } = await emptyTarget(kind);
+  const driver = await driverOf(target);
+  await migrate(driver);
+  const store = await checkSchema(driver);
+  const storage = storageOn({ kind, store, driver, close: () => driver.close() });
+  const close = async (): Promise<void> => {
+    await driver.close();
+    await remove();
+  };
+  return { storage, driver, target, close };
+}
+
+async function driverOf(target: StorageTarget): Promise<Driver> {
+  if (target.kind === 'postgres') return await postgresDriver(target);
+  return sqliteDriver(target.kind === 'memory' ? ':memory:' : target.path);
 }
 
 /** A place for a database that nobody has migrated yet. */
@@ -68,7 +94,7 @@ export async function createPostgresDatabase(): Promise<{
 }
 
 async function postgresServer(): Promise<string> {
-  const broker = process.env['EVERTHREAD_TEST_POSTGRES_BROKER'];
+  const broker = process.env.EVERTHREAD_TEST_POSTGRES_BROKER;
   if (broker === undefined) throw new Error('run tests with "npm test": it offers PostgreSQL');
   const answer = await fetch(broker);
   const text = await answer.text();
