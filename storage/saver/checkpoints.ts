@@ -2,7 +2,7 @@
 import type { CheckpointListOptions, CheckpointTuple } from '@langchain/langgraph-checkpoint';
 import type { Driver } from '../tx.js';
 import { type BufferedWrite, isInsideTask, PutBuffer, needsAncestors } from './buffer.js';
-import { type Entries, entriesOf, type Writer } from './entries.js';
+import { type Entries, entriesOf, listsOf, type Writer } from './entries.js';
 import { type Known, tupleOf, withWrite } from './known.js';
 import { knownOf } from './load.js';
 import { selectTuples } from './listing.js';
@@ -104,13 +104,12 @@ export class Checkpoints {
     { writes, taskId, taskPath }: PutWrites,
   ): readonly Promise<unknown>[] {
     const known = this.#held(ns, checkpointId);
+    const lists = known === undefined ? [] : listsOf(known.entries);
     return writes.map(([channel, value], position) => {
-      const shared =
-        known === undefined ? undefined : packShared(this.#writer.serde, value, known.entries);
       const write: BufferedWrite = {
         ...{ ns, checkpointId, taskId, taskPath, channel },
         idx: specialIndex[channel] ?? position,
-        packed: shared ?? pack(this.#writer.serde, value),
+        packed: packShared(this.#writer.serde, value, lists) ?? pack(this.#writer.serde, value),
       };
       if (known !== undefined) known.writes = withWrite(known.writes, write);
       this.buffer.putWrite(write);

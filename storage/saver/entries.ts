@@ -5,7 +5,7 @@
 import type { Checkpoint } from '@langchain/langgraph-checkpoint';
 import { type KnownList, printOf, sharedPrefix } from './deltas.js';
 import { pack, packElement, type Packed, type Serde } from './pack.js';
-import { packShared } from './sharing.js';
+import { packShared, type SharedLists } from './sharing.js';
 import { type Verified, verifiedList } from './verify.js';
 
 /** How values are written. */
@@ -72,15 +72,21 @@ export function entriesOf(
     } else plain.push(channel);
   }
   // After the lists, since their values may share them.
+  const lists = listsOf(entries);
   for (const channel of plain) {
     const version = String(checkpoint.channel_versions[channel]);
     entries.set(
       channel,
-      plainEntry(writer.serde, version, checkpoint.channel_values[channel], entries),
+      plainEntry(writer.serde, version, checkpoint.channel_values[channel], lists),
     );
   }
   return entries;
 }
+
+export const listsOf = (entries: Entries): SharedLists =>
+  [...entries].flatMap(([channel, entry]) =>
+    entry.kind === 'list' ? [[channel, entry] as const] : [],
+  );
 
 /** References name a list version that is stored with the checkpoint; before that they hold only there. */
 const mayCarry = (entry: Entry): boolean => entry.kind === 'list' || !entry.shares || entry.taken;
@@ -89,7 +95,7 @@ const mayCarry = (entry: Entry): boolean => entry.kind === 'list' || !entry.shar
 const isList = (channel: string, value: unknown): value is readonly unknown[] =>
   channel !== '__pregel_tasks' && Array.isArray(value) && value.length > 0;
 
-function plainEntry(serde: Serde, version: string, value: unknown, lists: Entries): PlainEntry {
+function plainEntry(serde: Serde, version: string, value: unknown, lists: SharedLists): PlainEntry {
   const shared = packShared(serde, value, lists);
   return {
     kind: 'plain',

@@ -2,7 +2,7 @@
 import { printOf } from './deltas.js';
 import type { Entry, ListEntry, PlainEntry, Writer } from './entries.js';
 import { type Known, otherKey } from './known.js';
-import { parseElements, type RawElement, reviveElements } from './messages.js';
+import { parseElements, reviveElements } from './messages.js';
 import { type Serde, toBytes, toText } from './pack.js';
 import type { Stored, StoredDelta } from './rows.js';
 import { verifiedList } from './verify.js';
@@ -44,7 +44,7 @@ export async function knownOf({ serde, verify }: Writer, stored: Stored): Promis
   };
 }
 
-type Chains = ReadonlyMap<string, StoredDelta>;
+export type Chains = ReadonlyMap<string, StoredDelta>;
 
 async function storedEntry(
   serde: Serde,
@@ -68,13 +68,22 @@ function storedPlain(
   return { kind: 'plain', version, packed, shares: type === 'shared', taken: true, emitted };
 }
 
-/** Walks to the whole list at the chain's end, then replays what each version kept and added. */
 async function storedList(
   serde: Serde,
   chains: Chains,
   channel: string,
   version: string,
 ): Promise<ListEntry> {
+  const walked = walkChain(chains, channel, version);
+  const elements = await reviveElements(serde, replay(walked, parseElements));
+  return {
+    ...{ kind: 'list', version, elements, prints: elements.map(printOf) },
+    ...{ base: null, keep: 0, rest: [], depth: walked.length, taken: true, emitted: true },
+  };
+}
+
+/** From the whole list at the chain's end to the version asked for. */
+export function walkChain(chains: Chains, channel: string, version: string): StoredDelta[] {
   const walked: StoredDelta[] = [];
   for (let at: string | null = version; at !== null;) {
     const delta = chains.get(otherKey(channel, at));
@@ -82,16 +91,20 @@ async function storedList(
     walked.push(delta);
     at = delta.base;
   }
-  const raw: RawElement[] = [];
-  for (const { keep, rest } of walked.reverse()) {
-    raw.length = keep;
-    for (const element of parseElements(toText(rest))) raw.push(element);
+  return walked.reverse();
+}
+
+/** What each version kept and added. */
+export function replay<T>(
+  walked: readonly StoredDelta[],
+  parse: (text: string) => readonly T[],
+): T[] {
+  const elements: T[] = [];
+  for (const { keep, rest } of walked) {
+    elements.length = keep;
+    for (const element of parse(toText(rest))) elements.push(element);
   }
-  const elements = await reviveElements(serde, raw);
-  return {
-    ...{ kind: 'list', version, elements, prints: elements.map(printOf) },
-    ...{ base: null, keep: 0, rest: [], depth: walked.length, taken: true, emitted: true },
-  };
+  return elements;
 }
 
 const missing = (channel: string, version: string): Error =>

@@ -2,8 +2,7 @@
  * Lists inside the arguments of `Send` that begin with a list of the checkpoint they belong to. `createAgent` sends the
  * whole state with each tool call: stored plainly, a tool agent would write its history at every step.
  */
-import { isPlain, sharedPrefix } from './deltas.js';
-import type { Entries, ListEntry } from './entries.js';
+import { isPlain, type KnownList, sharedPrefix } from './deltas.js';
 import { pack, type Packed, type Serde, toBytes, toText } from './pack.js';
 
 /** `args[field]` of the `at`-th Send begins with the first `keep` elements of that version of that channel. */
@@ -15,6 +14,12 @@ export interface Reference {
   readonly keep: number;
 }
 
+/** The lists of a checkpoint that its Sends may begin with. */
+export type SharedLists = readonly (readonly [
+  channel: string,
+  list: KnownList & { readonly version: string },
+])[];
+
 interface SendLike {
   readonly node: unknown;
   readonly args: unknown;
@@ -25,13 +30,10 @@ interface SendLike {
 export function packShared(
   serde: Serde,
   value: unknown,
-  entries: Entries,
+  lists: SharedLists,
 ): Promise<Packed> | undefined {
   const sends: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (!sends.some(isSend)) return undefined;
-  const lists = [...entries].flatMap(([channel, entry]) =>
-    entry.kind === 'list' ? [[channel, entry] as const] : [],
-  );
   const references: Reference[] = [];
   const shortened = sends.map((send, at) =>
     isSend(send) ? shorten(send, at, lists, references) : send,
@@ -51,7 +53,7 @@ const isSend = (value: unknown): value is SendLike =>
 function shorten(
   send: SendLike,
   at: number,
-  lists: readonly (readonly [string, ListEntry])[],
+  lists: SharedLists,
   references: Reference[],
 ): SendLike {
   if (!isPlain(send.args)) return send;
