@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import type { DestinationStream, Logger, LoggerOptions } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import { isErrorLike, safeError } from './log-error.js';
-import { valueOf } from './env.js';
+import { useColors } from './colors.js';
 import type { Environment } from './env.js';
 import type { Config } from './config.js';
 
@@ -45,7 +45,7 @@ export function createLog({ level, format, colors, destination }: LogOptions): L
   const target = destination ?? pino.destination({ dest: 1, sync: true });
   if (format === 'json') return pino(options, target);
   // Formatted in this thread: a worker thread would lose the last lines when the process exits.
-  const pretty = prettyFactory({ colorize: colors, translateTime: 'SYS:HH:MM:ss.l' });
+  const pretty = prettyFactory({ colorize: colors, translateTime: 'SYS:HH:MM:ss.l', singleLine: true });
   return pino(options, { write: (line) => target.write(pretty(line)) });
 }
 
@@ -57,10 +57,6 @@ export function logOf({ command, logLevel }: Config, env: Environment): Log {
     colors: useColors(env, process.stdout),
   });
 }
-
-/** Colours are for terminals, and for nobody who set NO_COLOR (https://no-color.org). */
-export const useColors = (env: Environment, stream: { readonly isTTY?: boolean }): boolean =>
-  stream.isTTY === true && valueOf(env, 'NO_COLOR') === undefined && env.TERM !== 'dumb';
 
 const secretNames = ['password', 'apiKey', 'api_key', 'authorization', 'token', 'secret'];
 const contentNames = ['message', 'messages', 'content', 'text', 'input', 'output', 'response'];
