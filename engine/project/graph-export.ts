@@ -1,0 +1,64 @@
+import type { GraphFactory, PregelGraph } from './types.js';
+
+export interface Unwrapped {
+  readonly graph: PregelGraph;
+  readonly factory?: GraphFactory;
+}
+
+/**
+ * Makes a graph of what a project exports: a compiled graph, a builder, a promise, a factory, a `createAgent` wrapper or an
+ * `entrypoint`. Told apart by shape, since the project's classes are not ours.
+ * @throws Error that says what the export is instead
+ */
+export async function unwrapGraph(exported: unknown): Promise<Unwrapped> {
+  const value = await exported;
+  if (typeof value !== 'function' || isPregel(value)) return { graph: compiled(value) };
+  const factory = value as GraphFactory;
+  return { graph: compiled(await factory({ configurable: {} }, {})), factory };
+}
+
+function compiled(value: unknown): PregelGraph {
+  if (isPregel(value)) return value;
+  if (isObject(value)) {
+    if (isPregel(value.graph)) return value.graph;
+    if (typeof value.compile === 'function') {
+      const graph: unknown = (value.compile as () => unknown).call(value);
+      if (isPregel(graph)) return graph;
+    }
+  }
+  throw new Error(`it is ${describe(value)}, not a LangGraph graph or a function that makes one`);
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Fields =>
+  (typeof value === 'object' || typeof value === 'function') && value !== null;
+
+/** Channels tell a graph that runs here from a RemoteGraph, which has none to checkpoint. */
+const isPregel = (value: unknown): value is PregelGraph =>
+  isObject(value) &&
+  typeof value.invoke === 'function' &&
+  typeof value.stream === 'function' &&
+  isObject(value.nodes) &&
+  isObject(value.channels) &&
+  value.inputChannels !== undefined;
+
+function describe(value: unknown): string {
+  if (value === undefined) return 'undefined';
+  if (value === null) return 'null';
+  const name = isObject(value)
+    ? (value.constructor as { name?: string } | undefined)?.name
+    : undefined;
+  return name === undefined || name === '' ? `of type ${typeof value}` : `a ${name}`;
+}
+
+/** Subgraphs with a memory of their own: a crash just before one repeats or loses work inside LangGraph (P11). */
+export function statefulSubgraphs(graph: PregelGraph): readonly string[] {
+  try {
+    return [...(graph.getSubgraphs?.(undefined, true) ?? [])]
+      .filter(([, subgraph]) => subgraph.checkpointer === true)
+      .map(([name]) => name);
+  } catch {
+    return [];
+  }
+}
