@@ -2,10 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import pc from 'picocolors';
 import type { TranscriptMessage, TurnRequest } from '../contracts/http.schema.js';
+import { useColors } from '../config/colors.js';
 import { readEnvironment, valueOf } from '../config/env.js';
 import { gatewayUrl } from './address.js';
-import { lineInput } from './line-input.js';
-import type { Line, LineInput } from './line-input.js';
+import { ctrlC, lineInput } from './line-input.js';
+import type { CtrlC, Line, LineInput } from './line-input.js';
 import { answer, nextQuestion, questionsOf } from './question.js';
 import type { Questions } from './question.js';
 import { printable } from './reply-view.js';
@@ -30,12 +31,11 @@ export async function chat(options: ChatOptions): Promise<number> {
     options.url ?? gatewayUrl(valueOf(env, 'HOST') ?? '127.0.0.1', valueOf(env, 'PORT') ?? 8080);
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new Error(`--url ${url} is not an http:// or https:// address.`);
-  const colors = process.stderr.isTTY && valueOf(env, 'NO_COLOR') === undefined;
   const chatting = new Chat({
     client: createTurnClient(url),
     threadId: options.thread ?? randomUUID(),
     options,
-    paint: pc.createColors(colors),
+    paint: pc.createColors(useColors(env, process.stderr)),
   });
   try {
     return await chatting.run();
@@ -72,9 +72,8 @@ class Chat {
     const typed = process.stdin.isTTY && process.stderr.isTTY && options.message === undefined;
     await this.#enter(typed);
     if (options.message !== undefined) {
-      const input = lineInput({ input: process.stdin, output: process.stderr });
-      await this.#take(options.message, input);
-      input.close();
+      await this.#take(options.message, ctrlC());
+      if (this.#questions !== undefined) this.#tell(`${this.#asked()}\n${this.#comeBack()}`);
       return this.#exitCode;
     }
     const input = lineInput({ input: process.stdin, output: process.stderr });
@@ -122,7 +121,7 @@ class Chat {
     const { bold, yellow } = this.#parts.paint;
     for (;;) {
       const asked = this.#questions;
-      if (asked !== undefined) this.#tell(yellow(`? ${printable(nextQuestion(asked))}`));
+      if (asked !== undefined) this.#tell(this.#asked());
       const line: Line = await input.next(asked === undefined ? bold('> ') : yellow('answer> '));
       if (line.kind === 'end') return undefined;
       if (line.kind === 'line') {
@@ -130,6 +129,11 @@ class Chat {
         if (line.text.trim() !== '' || isGo) return line.text;
       } else if (!(await this.#cancelLeft())) return undefined;
     }
+  }
+
+  #asked(): string {
+    const { yellow } = this.#parts.paint;
+    return yellow(`? ${printable(nextQuestion(this.#questions ?? questionsOf([])))}`);
   }
 
   /** Ctrl-C at the prompt: cancels the turn that was left running. False when there is none. */
@@ -147,7 +151,7 @@ class Chat {
   }
 
   /** Sends what one line says: an answer to what is asked, else a message. */
-  async #take(line: string, input: LineInput): Promise<void> {
+  async #take(line: string, input: CtrlC): Promise<void> {
     if (this.#questions === undefined) return this.#turn({ message: line }, input);
     const answered = answer(this.#questions, line);
     switch (answered.kind) {
@@ -160,7 +164,7 @@ class Chat {
     }
   }
 
-  async #turn(turn: TurnRequest, input: LineInput): Promise<void> {
+  async #turn(turn: TurnRequest, input: CtrlC): Promise<void> {
     const { client, threadId, options } = this.#parts;
     const following = new AbortController();
     const idle = input.whileBusy(() => following.abort());
@@ -192,11 +196,13 @@ class Chat {
       case 'problem':
         this.#left = undefined;
         this.#exitCode = 1;
-        return this.#tell(this.#parts.paint.red(`${end.message} (${end.code})`));
+        this.#tell(this.#parts.paint.red(`${end.message} (${end.code})`));
+        return;
       case 'left':
         this.#left = turnId;
         this.#exitCode = 130;
-        return this.#say(this.#leftWords(turnId));
+        this.#say(this.#leftWords(turnId));
+        return;
     }
   }
 

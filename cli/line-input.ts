@@ -8,13 +8,24 @@ export type Line =
   /** Ctrl-C while a line was awaited. */
   | { readonly kind: 'interrupt' };
 
-export interface LineInput {
+export interface CtrlC {
+  /** Calls `onInterrupt` at Ctrl-C, until the function that it gives is called. */
+  whileBusy(onInterrupt: () => void): () => void;
+}
+
+export interface LineInput extends CtrlC {
   /** The next line; what was typed ahead comes first. A prompt is shown to a person only. */
   next(prompt: string): Promise<Line>;
-  /** Calls `onInterrupt` at Ctrl-C instead of answering a `next`, until the function that it gives is called. */
-  whileBusy(onInterrupt: () => void): () => void;
   close(): void;
 }
+
+/** Ctrl-C without reading anything. */
+export const ctrlC = (): CtrlC => ({
+  whileBusy(onInterrupt) {
+    process.on('SIGINT', onInterrupt);
+    return () => process.off('SIGINT', onInterrupt);
+  },
+});
 
 export interface LineInputOptions {
   readonly input: NodeJS.ReadStream;

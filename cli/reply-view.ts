@@ -41,10 +41,12 @@ function append({ parts }: ReplyView, message: string | undefined, text: string)
   return { parts: [...parts.slice(0, -1), { message, text: last.text + text }] };
 }
 
-/** Control characters could move the cursor or worse; only line breaks and tabs are text. */
+/** Control characters could move the cursor or worse; only line breaks are text. A tab's width depends on where it stands. */
 export const printable = (text: string): string =>
-  // eslint-disable-next-line no-control-regex -- they are what it is about
-  text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\ufffd');
+  text
+    .replaceAll('\t', '    ')
+    // eslint-disable-next-line no-control-regex -- they are what it is about
+    .replaceAll(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, '\ufffd');
 
 export interface Screen {
   readonly columns: number;

@@ -1,9 +1,10 @@
 /** What the commands that run until they are stopped have in common: settings, log, signals, a clean end. */
+import { useColors } from '../config/colors.js';
 import { resolveConfig } from '../config/config.js';
 import type { Command, Config } from '../config/config.js';
 import { readEnvironment } from '../config/env.js';
 import type { Environment } from '../config/env.js';
-import { logOf, useColors } from '../config/log.js';
+import { logOf } from '../config/log.js';
 import type { Log } from '../config/log.js';
 import { listenForStop } from './signals.js';
 

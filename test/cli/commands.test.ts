@@ -1,0 +1,133 @@
+import { describe, expect, test } from '@jest/globals';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { devBanner } from '../../cli/banner.js';
+import { describeFailure } from '../../cli/failure.js';
+import { variables } from '../../config/env.js';
+import { runCli } from './run-cli.js';
+
+describe('help', () => {
+  test.each([
+    [['--help'], ['dev', 'gateway', 'worker', 'migrate', 'chat']],
+    [
+      ['dev', '--help'],
+      ['EVERTHREAD_STORAGE', 'TEMPORAL_ADDRESS', 'Ctrl-C', '--allow-remote'],
+    ],
+    [
+      ['gateway', '--help'],
+      ['EVERTHREAD_POSTGRES_URL', 'TEMPORAL_ADDRESS', 'SIGTERM'],
+    ],
+    [
+      ['worker', '--help'],
+      ['EVERTHREAD_POSTGRES_URL', 'EVERTHREAD_CONFIG', 'SIGTERM'],
+    ],
+    [
+      ['migrate', '--help'],
+      ['EVERTHREAD_POSTGRES_URL', 'safe to run again'],
+    ],
+    [
+      ['chat', '--help'],
+      ['--thread', '--json', 'Ctrl-D', 'Examples'],
+    ],
+    [['temporal', 'path', '--help'], ['EVERTHREAD_TEMPORAL_CLI']],
+  ])('everthread %j explains itself', async (args, words) => {
+    const { code, stdout } = await runCli(args);
+    expect(code).toBe(0);
+    for (const word of words) expect(stdout).toContain(word);
+  });
+
+  test('every setting that help names exists', async () => {
+    const known = new Set<string>(variables);
+    for (const command of ['dev', 'gateway', 'worker', 'migrate', 'chat']) {
+      const { stdout } = await runCli([command, '--help']);
+      const named = stdout.match(/\bEVERTHREAD_[A-Z_]+/g) ?? [];
+      expect(named.filter((name) => !known.has(name))).toEqual([]);
+    }
+  });
+});
+
+describe('wrong calls', () => {
+  test.each([
+    [['chatt'], 'unknown command'],
+    [['dev', '--port', '1'], 'unknown option'],
+    [['migrate', 'now'], 'too many arguments'],
+    [['temporal', 'paths'], 'unknown command'],
+  ])('everthread %j ends with 2 and says why', async (args, why) => {
+    const { code, stderr } = await runCli(args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(why);
+  });
+
+  test('wrong settings end with 1 and are all listed, without a stack', async () => {
+    const env = { PORT: 'x', EVERTHREAD_STORAGE: 'sqlite', LOG_LEVEL: 'loud' };
+    const { code, stderr } = await runCli(['gateway'], { env });
+    expect(code).toBe(1);
+    for (const name of [...Object.keys(env), 'TEMPORAL_ADDRESS']) expect(stderr).toContain(name);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+});
+
+describe('temporal path', () => {
+  test('the path is all of standard output, whatever other settings are', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'everthread-cli-'));
+    try {
+      const cli = path.join(folder, 'temporal');
+      writeFileSync(cli, '#!/bin/sh\necho "temporal version 99.0.0 (Server 1.0.0, UI 1.0.0)"\n');
+      chmodSync(cli, 0o755);
+      const { code, stdout } = await runCli(['temporal', 'path'], {
+        env: { EVERTHREAD_TEMPORAL_CLI: cli, PORT: 'not a port' },
+      });
+      expect([code, stdout]).toEqual([0, `${cli}\n`]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+describe('migrate', () => {
+  test('tells what it applied, and that a second run has nothing to do', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'everthread-cli-'));
+    try {
+      const env = { EVERTHREAD_DATA: folder };
+      const once = await runCli(['migrate'], { env });
+      expect(once.stderr).toBe('');
+      expect(once.stdout).toMatch(/^applied 0001.*\n(applied .*\n)*sqlite .* is up to date\n$/);
+      const again = await runCli(['migrate'], { env });
+      expect(again.stdout).toBe(`sqlite ${path.join(folder, 'everthread.db')} was up to date\n`);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+describe('banner', () => {
+  const ready = {
+    gatewayUrl: 'http://127.0.0.1:9000',
+    uiUrl: 'http://127.0.0.1:8233',
+    storage: 'sqlite /x/everthread.db',
+    model: 'openai:gpt-5-mini',
+    graphs: ['assistant', 'other'],
+  };
+
+  test('one line each for gateway, Web UI, storage, model and graphs, and a way to try it', () => {
+    const text = devBanner(ready, false).join('\n');
+    expect(text).toMatch(/Gateway +http:\/\/127\.0\.0\.1:9000$/m);
+    expect(text).toMatch(/Web UI +http:\/\/127\.0\.0\.1:8233$/m);
+    expect(text).toMatch(/Storage +sqlite \/x\/everthread\.db$/m);
+    expect(text).toMatch(/Model +openai:gpt-5-mini$/m);
+    expect(text).toMatch(/Graphs +assistant, other$/m);
+    expect(text).toContain('curl -X POST http://127.0.0.1:9000/v1/chat');
+    expect(text).toContain('chat --url http://127.0.0.1:9000');
+  });
+
+  test('colours only when asked', () => {
+    expect(devBanner(ready, false).join('')).not.toContain('\u001b');
+    expect(devBanner(ready, true).join('')).toContain('\u001b[');
+  });
+});
+
+test('a failure that somebody foresaw has no stack, a bug has one', () => {
+  expect(describeFailure(new Error('Port 1 is taken.'))).toBe('everthread: Port 1 is taken.');
+  expect(describeFailure(new TypeError('x is undefined'))).toMatch(/ at .*\n.*bug/s);
+});
