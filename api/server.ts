@@ -39,6 +39,12 @@ export async function listen(app: Application, options: ListenOptions): Promise<
     },
     app,
   );
+  // A connection whose last answer falls into the closing would be kept alive for a next request.
+  server.on('request', (_req, res) => {
+    res.on('close', () => {
+      if (options.closing.signal.aborted) setImmediate(() => server.closeIdleConnections());
+    });
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(explained(error, options)));
     server.listen(options.port, options.host, resolve);

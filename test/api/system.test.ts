@@ -6,7 +6,7 @@ import { type AddressInfo } from 'node:net';
 import { type Gateway, type Options, startGateway } from './gateway-under-test.js';
 
 let gateway: Gateway | undefined;
-const start = async (options: Options = {}): Promise<Gateway> =>
+const startWith = async (options: Options = {}): Promise<Gateway> =>
   (gateway = await startGateway(options));
 afterEach(async () => {
   await gateway?.close();
@@ -21,13 +21,15 @@ interface Document {
 
 describe('what the gateway says of itself', () => {
   test('/healthz and /readyz answer 200 when all is well', async () => {
-    const { get } = await start();
+    const { get } = await startWith();
     expect((await get('/healthz')).json).toEqual({ status: 'ok' });
     expect((await get('/readyz')).status).toBe(200);
   });
 
   test('/readyz names what is missing', async () => {
-    const { get } = await start({ deps: { ready: () => Promise.resolve(['temporal', 'worker']) } });
+    const { get } = await startWith({
+      deps: { ready: () => Promise.resolve(['temporal', 'worker']) },
+    });
     const a = await get('/readyz');
     expect([a.status, a.json.code, a.json.not_ready]).toEqual([
       ...[503, 'unavailable'],
@@ -37,7 +39,7 @@ describe('what the gateway says of itself', () => {
   });
 
   test('/openapi.json describes exactly the routes and methods that are served, and its references resolve', async () => {
-    const { get, url } = await start();
+    const { get, url } = await startWith();
     const { raw } = await get('/openapi.json');
     const document = JSON.parse(raw) as Document;
     expect(document.openapi).toBe('3.1.0');
@@ -58,7 +60,7 @@ describe('what the gateway says of itself', () => {
   });
 
   test('a log line has ids, route, status and time, and no text', async () => {
-    const { post, logged } = await start();
+    const { post, logged } = await startWith();
     await post(
       '/v1/chat',
       { message: 'canary-text' },
@@ -75,7 +77,7 @@ describe('what the gateway says of itself', () => {
   });
 
   test('answers carry the headers of helmet, are stored nowhere, and do not name the framework', async () => {
-    const { get } = await start();
+    const { get } = await startWith();
     const { headers } = await get('/v1/threads/nobody');
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('cache-control')).toBe('no-store');
@@ -97,14 +99,16 @@ describe('listening and closing', () => {
   });
 
   test('closing ends streams with retry, answers waiters 202, and is over soon', async () => {
-    const { server, stream, post } = await start({ work: async () => undefined });
+    const { server, stream, post } = await startWith({ work: async () => undefined });
     const open = await stream('/v1/threads/c-1/turns', { message: 'never answered' });
     await open.until('accepted');
     const waiting = post('/v1/threads/c-2/turns', { message: 'never answered' });
     while (!gateway?.wakes.some((wake) => wake.thread.threadId === 'c-2')) {
       await new Promise(setImmediate);
     }
+    const start = performance.now();
     await server.close();
+    expect(performance.now() - start).toBeLessThan(4_000); // force comes at 8 s
     const { status, headers } = await waiting;
     expect([status, headers.get('location')]).toEqual([
       202,
