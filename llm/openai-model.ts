@@ -7,7 +7,8 @@ import { UnusableReplyError } from './call-model.js';
 
 /** ChatOpenAI, except that half a reply is an error. */
 export function createOpenAIModel(model: string): BaseChatModel {
-  const fields = { model, maxRetries: 0 };
+  // The client would print what it cannot parse: a provider's text, which may quote a prompt, in our log.
+  const fields = { model, maxRetries: 0, configuration: { logLevel: 'off' } as const };
   return new ChatOpenAI({ ...fields, completions: new WholeCompletions(fields) });
 }
 

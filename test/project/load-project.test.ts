@@ -1,0 +1,89 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+interface Report {
+  readonly graphs: Record<string, { text: string; description?: string; factory: boolean }>;
+  readonly warnings: readonly string[];
+  readonly failures: readonly string[];
+  readonly workingDirectory: string;
+  readonly defaultGraph?: string;
+}
+
+const folderOf = (project: string): string => path.resolve('test/fixtures/projects', project);
+
+/** In a process of its own: loading changes the working directory, the variables and the module loader. */
+async function load(project: string): Promise<Report> {
+  const file = path.join(folderOf(project), 'langgraph.json');
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['test/support/load-in-child.mjs', path.resolve('dist'), file],
+    { env: { ...process.env, FROM_PROCESS: 'process', NODE_OPTIONS: '' } },
+  );
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Report;
+}
+
+const textsOf = (report: Report) =>
+  Object.fromEntries(Object.entries(report.graphs).map(([name, { text }]) => [name, text]));
+
+describe('a JavaScript project', () => {
+  let report: Report;
+  beforeAll(async () => {
+    report = await load('exports');
+  });
+
+  test('every form of export runs, in its folder, with its variables under those of the process', () => {
+    expect(textsOf(report)).toEqual({
+      compiled: 'compiled file process',
+      builder: 'builder',
+      promise: 'promise',
+      sync: 'sync object',
+      async: 'async',
+      agent: 'agent',
+      entrypoint: 'entrypoint',
+      default: 'default exports',
+      stateful: 'inner',
+      cjs: 'cjs',
+    });
+    expect(report.workingDirectory).toBe(folderOf('exports'));
+    expect(report.defaultGraph).toBe('compiled');
+    expect(report.graphs.compiled?.description).toBe('A compiled graph');
+  });
+
+  test('factories are kept, graphs have none', () => {
+    const made = Object.entries(report.graphs).filter(([, graph]) => graph.factory);
+    expect(made.map(([name]) => name)).toEqual(['sync', 'async']);
+  });
+
+  test("messages and savers are of the build that the graph's file gets, ESM or CommonJS", () => {
+    for (const graph of Object.values(report.graphs))
+      expect(graph).toMatchObject({ ownMessage: true, ownSaver: true });
+  });
+
+  test('a graph that fails names file, export and cause, and the others serve', () => {
+    const causes = [
+      /"missing-file" \(.\/nowhere.mjs, export "graph"\).*no such file/,
+      /"missing-export" .*no such export; it has agent, builder/,
+      /"not-a-graph" .*of type number, not a LangGraph graph/,
+      /"throws" .*no database here/,
+      /"python" .*Python graph/,
+    ];
+    expect(report.failures).toHaveLength(causes.length);
+    for (const [i, cause] of causes.entries()) expect(report.failures[i]).toMatch(cause);
+  });
+
+  test('P11 a subgraph with checkpointer: true is told about, as is a key without effect', () => {
+    expect(report.warnings).toEqual([
+      'langgraph.json: store not used by Everthread.',
+      expect.stringMatching(/"stateful": the subgraph "inner" .*checkpointer: true/),
+    ]);
+  });
+});
+
+test('a TypeScript project runs with its tsconfig, enums and late imports, on plain Node', async () => {
+  const report = await load('typescript');
+  expect(report.failures).toEqual([]);
+  expect(textsOf(report)).toEqual({ made: 'hello from-map later', module: 'module' });
+  expect(report.defaultGraph).toBe('made');
+});

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { readProjectConfig } from '../../engine/project/project-config.js';
+import { applyProjectEnv } from '../../engine/project/project-env.js';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'everthread-project-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function read(content: unknown) {
+  const file = path.join(folder, 'langgraph.json');
+  await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
+  return readProjectConfig(file);
+}
+const graphs = { agent: './a.ts:graph' };
+
+test.each([
+  ['no JSON', '{', /cannot be read: .*JSON/],
+  ['no graphs', {}, /graphs: /],
+  ['empty graphs', { graphs: {} }, /graphs: names no graph/],
+  ['a graph of the wrong type', { graphs: { agent: 7 } }, /graphs\.agent: /],
+  ['env as a list', { graphs, env: ['.env'] }, /env: must be the path of a file or an object/],
+])('%s is refused with the file and the key', async (_, content, message) => {
+  const refused = read(content);
+  await expect(refused).rejects.toThrow(message);
+  await expect(refused).rejects.toThrow(path.join(folder, 'langgraph.json'));
+});
+
+test('a file that is not there is named', async () => {
+  await expect(readProjectConfig('/nowhere/langgraph.json')).rejects.toThrow(
+    '/nowhere/langgraph.json cannot be read',
+  );
+});
+
+test('paths, exports and order are read as the LangGraph CLI reads them', async () => {
+  const config = await read({
+    graphs: { b: './b.ts', a: { path: './x:y/a.mjs:made', description: 'A' }, c: 'C:\\c.ts:g' },
+    image_distro: 'wolfi',
+    auth: { path: './auth.ts:auth' },
+  });
+  expect(Object.values(config.graphs)).toEqual([
+    { name: 'b', file: './b.ts', exportName: 'default' },
+    { name: 'a', file: './x:y/a.mjs', exportName: 'made', description: 'A' },
+    { name: 'c', file: 'C:\\c.ts', exportName: 'g' },
+  ]);
+  expect(config.warnings).toEqual(['langgraph.json: auth not used by Everthread.']);
+});
+
+test("the process's own variables win, also empty ones; a missing file is a warning", async () => {
+  await writeFile(path.join(folder, '.env'), 'A=file\nB="of file"\nC=file\n');
+  const env = { A: 'process', C: '' };
+  expect(await applyProjectEnv(await read({ graphs, env: '.env' }), env)).toEqual([]);
+  expect(env).toEqual({ A: 'process', B: 'of file', C: '' });
+  expect(await applyProjectEnv(await read({ graphs, env: '.gone' }), env)).toEqual([
+    'langgraph.json: the env file .gone was not read (ENOENT).',
+  ]);
+  await applyProjectEnv(await read({ graphs, env: { D: 5 } }), env);
+  expect(env).toMatchObject({ D: '5' });
+});
