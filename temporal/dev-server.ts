@@ -58,7 +58,7 @@ async function takeOver(settings: DevServerSettings): Promise<DevServer | undefi
           `${found.record.owner.pid}, which still runs. End that process, or set EVERTHREAD_DATA to another folder.`,
       );
     case 'orphan':
-      if (await fits(found.record, settings)) return adopt(found.record, pidFile);
+      if (await fits(found.record, settings)) return adopt(found.record, pidFile, settings.onExit);
       await endOrphan(found.record, pidFile);
       return undefined;
   }
@@ -78,17 +78,33 @@ async function fits(record: DevServerRecord, settings: DevServerSettings): Promi
   );
 }
 
-function adopt(record: DevServerRecord, pidFile: string): DevServer {
+function adopt(
+  record: DevServerRecord,
+  pidFile: string,
+  onExit: DevServerSettings['onExit'],
+): DevServer {
   const owner = recordedProcess(process.pid);
   if (owner !== undefined) writeRecord(pidFile, { ...record, owner });
+  // It is no child of ours, so nobody tells us when it ends.
+  const watch = setInterval(() => {
+    if (isAlive(record.server)) return;
+    clearInterval(watch);
+    onExit?.('it is gone');
+  }, watchMs).unref();
   let stopped: Promise<void> | undefined;
   return {
     ...addressesOf(record),
     pid: record.server.pid,
     adopted: true,
-    stop: () => (stopped ??= endOrphan(record, pidFile)),
+    stop: () => {
+      clearInterval(watch);
+      return (stopped ??= endOrphan(record, pidFile));
+    },
   };
 }
+
+/** A look at `/proc` costs microseconds; a second without a server is not noticed. */
+const watchMs = 1_000;
 
 async function endOrphan({ server }: DevServerRecord, pidFile: string): Promise<void> {
   await endProcess(server.pid, () => isAlive(server));

@@ -11,8 +11,8 @@ export interface LocalServer {
 /** Between two looks at a starting server: it takes 0.4 s to start. */
 const pollMs = 25;
 
-/** One question to a healthy local server takes milliseconds. */
-const questionLimitMs = 2_000;
+/** One question to a healthy local server takes milliseconds, on a machine that is overrun seconds. */
+const questionLimitMs = 5_000;
 
 /**
  * Resolves when the server answers for its namespace.

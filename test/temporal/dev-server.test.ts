@@ -10,6 +10,7 @@ import path from 'node:path';
 import { connectTemporal } from '../../temporal/connection.js';
 import { readRecord } from '../../temporal/dev-server-record.js';
 import type { DevServerRecord } from '../../temporal/dev-server-record.js';
+import { keepDevServer } from '../../temporal/dev-server-keeper.js';
 import { startDevServer } from '../../temporal/dev-server.js';
 import type { DevServer } from '../../temporal/dev-server.js';
 import { DevServerError } from '../../temporal/errors.js';
@@ -117,6 +118,41 @@ describe('a dev server of ours', () => {
       }, reject);
     });
     expect(reason).toContain('SIGKILL');
+  });
+});
+
+describe('a kept dev server', () => {
+  test('that dies is started again on the same port, with its threads', async () => {
+    const settings = await dataFolder();
+    const pids: number[] = [];
+    const restarted = new Promise<void>((resolve, reject) => {
+      const onRestart = (pid: number): void => {
+        pids.push(pid);
+        resolve();
+      };
+      keepDevServer(settings, { onRestart, onFailure: reject }).then((kept) => {
+        servers.push(kept);
+        process.kill(kept.pid, 'SIGKILL');
+      }, reject);
+    });
+    await restarted;
+    const [kept] = servers as [DevServer];
+    const { close } = await connectTemporal({ ...kept, namespace: 'default', security: {} });
+    await close();
+    await kept.stop();
+    expect(pids.filter(isRunning)).toEqual([]);
+  });
+
+  test('that was adopted and dies is started again too', async () => {
+    const settings = await dataFolder();
+    await orphan(settings);
+    await new Promise<void>((resolve, reject) => {
+      keepDevServer(settings, { onRestart: () => resolve(), onFailure: reject }).then((kept) => {
+        servers.push(kept);
+        expect(kept.adopted).toBe(true);
+        process.kill(kept.pid, 'SIGKILL');
+      }, reject);
+    });
   });
 });
 
