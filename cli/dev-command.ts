@@ -8,7 +8,7 @@ export const dev = (flags: { readonly allowRemote?: boolean }): Promise<number> 
   serve({
     command: 'dev',
     allowRemote: flags.allowRemote,
-    start: ({ config, env, log, say }) => startDev(config, { env, log, onProgress: say }),
+    start: ({ config, log, say }) => startDev(config, { log, onProgress: say }),
     onReady({ ready }, { config, colors }) {
       const { storage, model } = config;
       const lines = devBanner({ ...ready, model, storage: describeStorage(storage) }, colors);

@@ -36,7 +36,6 @@ export interface Dev {
 }
 
 export interface DevOptions {
-  readonly env: Record<string, string | undefined>;
   readonly log: Logger;
   readonly onProgress: (text: string) => void;
 }
@@ -62,7 +61,7 @@ async function startParts(config: Config, options: DevOptions, parts: Stack): Pr
   const [temporal, storage, served] = await allStarted([
     startTemporal(config, options, { parts, onExit: (reason) => onBroken(new Error(reason)) }),
     openStorage(target, config).then((opened) => parts.add(opened, () => opened.close())),
-    loadGraphs({ ...config, env: options.env }, log),
+    loadGraphs(config, log),
   ]);
   const { connection, uiUrl, link } = temporal;
   const relay = localRelay();

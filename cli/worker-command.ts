@@ -5,8 +5,8 @@ import { serve } from './serve.js';
 export const worker = (): Promise<number> =>
   serve({
     command: 'worker',
-    start: async ({ config, env, log, stopAsked }) => {
-      const running = await startWorker(config, { env, log, signal: stopAsked });
+    start: async ({ config, log, stopAsked }) => {
+      const running = await startWorker(config, { log, signal: stopAsked });
       return { ...running, broken: running.done };
     },
     onReady: ({ graphs }, { log }) => log.info({ graphs }, 'worker is ready'),

@@ -44,6 +44,9 @@ export function readEnvironment({ withDotenv }: { withDotenv: boolean }): Enviro
   return { ...process.env };
 }
 
+/** The process's own variables, live: a project's code reads them there, and its env file adds to them. */
+export const liveEnvironment = (): NodeJS.ProcessEnv => process.env;
+
 /** The value of a variable; an empty one counts as unset. */
 export function valueOf(env: Environment, name: Variable): string | undefined {
   const value = env[name]?.trim();

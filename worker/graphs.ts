@@ -1,5 +1,6 @@
 /** The graphs that this process serves: those of a langgraph.json, or the shipped one. */
 import type { Logger } from 'pino';
+import { liveEnvironment } from '../config/env.js';
 import type { LoadedGraph } from '../engine/project/types.js';
 
 /** Name of the shipped graph. */
@@ -17,15 +18,13 @@ export interface GraphSources {
   readonly graphConfig: string | null;
   /** Model of the shipped graph. */
   readonly model: string;
-  /** Variables of the process: they win over the project's `env`. */
-  readonly env: Record<string, string | undefined>;
 }
 
 /** @throws Error when no graph can be served; a graph that fails is logged with its file and cause, and the others serve */
 export async function loadGraphs(sources: GraphSources, log: Logger): Promise<ServedGraphs> {
   return sources.graphConfig === null
     ? await shippedGraphs(sources.model)
-    : await projectGraphs(sources.graphConfig, sources.env, log);
+    : await projectGraphs(sources.graphConfig, log);
 }
 
 /** The names that a gateway needs, without loading any graph. */
@@ -63,13 +62,9 @@ async function shippedGraphs(spec: string): Promise<ServedGraphs> {
   };
 }
 
-async function projectGraphs(
-  file: string,
-  env: GraphSources['env'],
-  log: Logger,
-): Promise<ServedGraphs> {
+async function projectGraphs(file: string, log: Logger): Promise<ServedGraphs> {
   const { loadProject } = await import('../engine/project/load-project.js');
-  const project = await loadProject(file, { env });
+  const project = await loadProject(file, { env: liveEnvironment() });
   for (const warning of project.warnings) log.warn(warning);
   for (const failure of project.failures) log.error(failure.message);
   const names = [...project.graphs.keys()];

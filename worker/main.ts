@@ -20,7 +20,6 @@ export interface RunningWorker {
 }
 
 export interface WorkerOptions {
-  readonly env: Record<string, string | undefined>;
   readonly log: Logger;
   /** Ends the waiting for a Temporal that is not there yet. */
   readonly signal: AbortSignal;
@@ -40,7 +39,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     const storage = await openStorage(target, config);
     parts.add(storage, () => storage.close());
     const { store } = storage;
-    const served = await loadGraphs({ ...config, env: options.env }, log);
+    const served = await loadGraphs(config, log);
     const relay = await postgresRelay({
       url: target.url,
       store,
