@@ -42,7 +42,7 @@ const processTerm = (term: string): string | null => {
 };
 
 const commonWords = new Set(
-  'a an and are can do does for how i in is it me my of on or tell that the this to what when where which who why with you everthread'.split(
+  'a an and are be can could did do does for has have how i in is it long many may me much my of on or should tell that the their then there this to was we what when where which who why will with would you your'.split(
     ' ',
   ),
 );

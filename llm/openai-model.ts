@@ -5,11 +5,13 @@ import type { ChatGenerationChunk } from '@langchain/core/outputs';
 import { ChatOpenAI, ChatOpenAICompletions } from '@langchain/openai';
 import { UnusableReplyError } from './call-model.js';
 
-/** ChatOpenAI, except that half a reply is an error. */
+/** ChatOpenAI, except that half a reply is an error. @throws Error when it has no key */
 export function createOpenAIModel(model: string): BaseChatModel {
   // The client would print what it cannot parse: a provider's text, which may quote a prompt, in our log.
   const fields = { model, maxRetries: 0, configuration: { logLevel: 'off' } as const };
-  return new ChatOpenAI({ ...fields, completions: new WholeCompletions(fields) });
+  const completions = new WholeCompletions(fields);
+  completions.requireKey();
+  return new ChatOpenAI({ ...fields, completions });
 }
 
 /**
@@ -17,6 +19,11 @@ export function createOpenAIModel(model: string): BaseChatModel {
  * here: the message that the client makes of the stream does not carry it.
  */
 class WholeCompletions extends ChatOpenAICompletions {
+  /** The client is made at the first call, and only that finds a missing key; a process should not start with one. */
+  requireKey(): void {
+    this._getClientOptions(undefined);
+  }
+
   override async *_streamResponseChunks(
     messages: BaseMessage[],
     options: this['ParsedCallOptions'],
