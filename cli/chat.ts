@@ -94,9 +94,7 @@ class Chat {
     const { client, threadId, options } = this.#parts;
     await client.check();
     const known = options.thread === undefined ? undefined : await client.thread(threadId);
-    if (known?.interrupts !== undefined && known.interrupts.length > 0)
-      this.#questions = questionsOf(known.interrupts);
-    else if (known?.status === 'interrupted') this.#questions = questionsOf([]);
+    if (known?.status === 'interrupted') this.#questions = questionsOf(known.interrupts);
     if (!typed) {
       if (options.thread === undefined && options.json !== true) this.#say(`thread ${threadId}`);
       return;
@@ -104,6 +102,7 @@ class Chat {
     this.#say(known === undefined ? `New thread ${threadId}` : `Thread ${threadId}`);
     if (known === undefined) this.#say(this.#comeBack());
     else for await (const message of client.messages(threadId)) this.#showPast(message);
+    if (known?.status === 'busy') this.#say('A turn is running; what you say now waits for it.');
     this.#say('Ctrl-C during a reply leaves it running; Ctrl-D ends.\n');
   }
 

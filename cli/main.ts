@@ -7,6 +7,11 @@ import * as help from './help.js';
 /** As of a command that was called wrongly; 1 is a command that failed. */
 const usageExitCode = 2;
 
+// Whoever read our output (`| head`) has seen enough.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
 process.exit(await runCli(process.argv));
 
 /** Runs one command line and gives the exit code of the process. */

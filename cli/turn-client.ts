@@ -44,10 +44,9 @@ export class GatewayUnreachable extends Error {
 }
 
 export interface ThreadView {
-  readonly version: number;
-  /** Questions that the next turn answers. */
+  /** `busy` while a turn is not settled, `interrupted` when the next turn is to answer `interrupts`. */
+  readonly status: 'idle' | 'busy' | 'interrupted';
   readonly interrupts?: readonly TurnInterrupt[];
-  readonly status?: string;
 }
 
 export interface TurnOptions {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { devBanner } from '../../cli/banner.js';
 import { describeFailure } from '../../cli/failure.js';
+import * as help from '../../cli/help.js';
 import { variables } from '../../config/env.js';
 import { runCli } from './run-cli.js';
 
@@ -37,13 +38,10 @@ describe('help', () => {
     for (const word of words) expect(stdout).toContain(word);
   });
 
-  test('every setting that help names exists', async () => {
+  test('every setting that help names exists', () => {
     const known = new Set<string>(variables);
-    for (const command of ['dev', 'gateway', 'worker', 'migrate', 'chat']) {
-      const { stdout } = await runCli([command, '--help']);
-      const named = stdout.match(/\bEVERTHREAD_[A-Z_]+/g) ?? [];
-      expect(named.filter((name) => !known.has(name))).toEqual([]);
-    }
+    const named = Object.values(help).join('\n').match(/\bEVERTHREAD_[A-Z_]+/g) ?? [];
+    expect(named.filter((name) => !known.has(name))).toEqual([]);
   });
 });
 
@@ -82,6 +80,35 @@ describe('temporal path', () => {
     } finally {
       rmSync(folder, { recursive: true });
     }
+  });
+});
+
+describe('.env', () => {
+  const inFolder = async (text: string, args: readonly string[], env: Record<string, string>) => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'everthread-cli-'));
+    try {
+      writeFileSync(path.join(folder, '.env'), text);
+      return await runCli(args, { cwd: folder, env });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  };
+
+  test('dev reads it from the working directory', async () => {
+    const { code, stderr } = await inFolder('LOG_LEVEL=loud\n', ['dev'], {});
+    expect(code).toBe(1);
+    expect(stderr).toContain('LOG_LEVEL is "loud"');
+  });
+
+  test('a variable that is set wins over it', async () => {
+    const { stderr } = await inFolder('PORT=a\nLOG_LEVEL=b\n', ['dev'], { LOG_LEVEL: 'c' });
+    expect(stderr).toContain('PORT is "a"');
+    expect(stderr).toContain('LOG_LEVEL is "c"');
+  });
+
+  test('gateway and worker do not look at it', async () => {
+    const { stderr } = await inFolder('LOG_LEVEL=loud\n', ['gateway'], {});
+    expect(stderr).not.toContain('LOG_LEVEL');
   });
 });
 
