@@ -1,11 +1,10 @@
-import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import type { AIMessage, AIMessageChunk, BaseMessage } from '@langchain/core/messages';
 import type { RunnableConfig } from '@langchain/core/runnables';
 
 /** A chat model, with tools bound to it or not. */
-export type CallableModel =
-  | Pick<BaseChatModel, 'invoke'>
-  | Pick<ReturnType<NonNullable<BaseChatModel['bindTools']>>, 'invoke'>;
+export interface CallableModel {
+  invoke(messages: BaseMessage[], config: RunnableConfig): Promise<AIMessage | AIMessageChunk>;
+}
 
 /** A reply that must not become part of the thread; `code` is what `classifyProviderError` looks at. */
 export class UnusableReplyError extends Error {
