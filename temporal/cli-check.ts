@@ -43,14 +43,14 @@ export async function findOnPath(name: string, searchPath: string): Promise<stri
 }
 
 /** Compares dotted versions of three numbers. */
-export function isOlder(version: string, oldest: string): boolean {
+function isOlder(version: string, oldest: string): boolean {
   const left = version.split('.').map(Number);
   const right = oldest.split('.').map(Number);
   const at = left.findIndex((part, index) => part !== right[index]);
   return at !== -1 && (left[at] ?? 0) < (right[at] ?? 0);
 }
 
-export const firstLine = (error: Error): string => error.message.trim().split('\n')[0] ?? '';
+const firstLine = (error: Error): string => error.message.trim().split('\n')[0] ?? '';
 
 async function isExecutable(file: string): Promise<boolean> {
   try {

@@ -1,4 +1,3 @@
-import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
 import { grpcCode, grpcCodeOf } from './errors.js';
 import { searchAttributeNames } from './settings.js';
@@ -33,19 +32,6 @@ export async function ensureSearchAttributes(
     throw error;
   }
 }
-
-/** The search attributes of one thread's workflow; only for a namespace that has them. */
-export const threadSearchAttributes = (thread: {
-  readonly tenant: string;
-  readonly graph: string;
-}): TypedSearchAttributes =>
-  new TypedSearchAttributes([
-    { key: tenantKey, value: thread.tenant },
-    { key: graphKey, value: thread.graph },
-  ]);
-
-const tenantKey = defineSearchAttributeKey('EverthreadTenant', 'KEYWORD');
-const graphKey = defineSearchAttributeKey('EverthreadGraph', 'KEYWORD');
 
 /** No permission, no operator service (Temporal Cloud), or no slot left for another Keyword. */
 const refusals: ReadonlySet<number> = new Set([

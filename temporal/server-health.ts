@@ -51,4 +51,4 @@ export async function isAnswering({ port, namespace }: LocalServer): Promise<boo
 }
 
 /** grpc-js sends even loopback calls through `http_proxy`. */
-export const noProxy = { 'grpc.enable_http_proxy': 0 };
+const noProxy = { 'grpc.enable_http_proxy': 0 };

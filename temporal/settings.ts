@@ -1,4 +1,5 @@
 import type { NativeConnectionOptions } from '@temporalio/worker';
+import { graphAttribute, tenantAttribute } from '../contracts/protocol.js';
 
 /** A Temporal server to connect to: address, namespace and credentials. */
 export interface TemporalSettings {
@@ -36,4 +37,4 @@ export interface DevServerSettings {
 }
 
 /** Keyword search attributes of a thread's workflow, by which the Web UI filters. */
-export const searchAttributeNames = ['EverthreadTenant', 'EverthreadGraph'] as const;
+export const searchAttributeNames = [tenantAttribute, graphAttribute] as const;

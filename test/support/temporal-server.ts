@@ -31,7 +31,13 @@ export async function startTestTemporal(): Promise<TestTemporal> {
     dbFile: undefined,
     logFile: path.join(folder, 'temporal.log'),
   });
+  // Being in a group of its own, it would outlive a test run that is cut off.
+  const killAtExit = (): void => {
+    process.kill(server.pid, 'SIGKILL');
+  };
+  process.once('exit', killAtExit);
   const stop = async (): Promise<void> => {
+    process.off('exit', killAtExit);
     await server.stop();
     await rm(folder, { recursive: true, force: true });
   };

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -6,6 +7,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { tenantAttribute } from '../../contracts/protocol.js';
 import {
   connectTemporal,
   connectTemporalPatiently,
@@ -51,6 +53,8 @@ async function startOn(port: number, searchAttributes?: string[]): Promise<DevSe
     searchAttributes,
   });
 }
+
+const tenantKey = defineSearchAttributeKey(tenantAttribute, SearchAttributeType.KEYWORD);
 
 /** Numbers of the server's API. */
 const integer = 3;
@@ -209,7 +213,7 @@ describe('search attributes', () => {
     const start = (): Promise<unknown> =>
       temporal.client.workflow.signalWithStart('thread', {
         ...wake('thread:four'),
-        typedSearchAttributes: threadSearchAttributes({ tenant: 'default', graph: 'assistant' }),
+        typedSearchAttributes: [{ key: tenantKey, value: 'default' }],
       });
 
     const refusal = await start().catch((e: unknown) => e);
