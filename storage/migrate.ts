@@ -9,7 +9,7 @@ export interface Migration {
   readonly statements: readonly string[];
   readonly checksum: string;
 }
-export type Applied = Pick<Migration, 'name' | 'checksum'>;
+type Applied = Pick<Migration, 'name' | 'checksum'>;
 
 const folder = new URL('./migrations/', import.meta.url);
 
@@ -35,7 +35,7 @@ const statementsOf = (text: string): string[] =>
     .filter((statement) => statement !== '');
 
 /** 8 characters of 36: two databases of one installation never share a run (P1). */
-export const newStoreId = (): string =>
+const newStoreId = (): string =>
   Array.from({ length: 8 }, () => randomInt(36).toString(36)).join('');
 
 /** Brings the schema up to this build and gives the names of what it applied. All or nothing. */

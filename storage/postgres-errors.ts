@@ -1,4 +1,5 @@
 /** Which of the port's errors a PostgreSQL error is. */
+import { types } from 'node:util';
 import pg from 'pg';
 import { CommitUnknown, StorageUnavailable, Unstorable } from './port.js';
 
@@ -40,6 +41,6 @@ const down = (error: unknown, state?: string): StorageUnavailable =>
 
 /** pg reports a dead socket by a system code, or by one of these sentences without any code. */
 const isNetwork = (error: unknown): boolean =>
-  error instanceof Error &&
+  types.isNativeError(error) &&
   ('syscall' in error ||
     /terminated|timeout|not queryable|closed|ended|ECONN|EPIPE/i.test(error.message));

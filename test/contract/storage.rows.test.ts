@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { FlushRows } from '../../storage/saver/port.js';
-import { query, type Tx } from '../../storage/tx.js';
+import { storageOn } from '../../storage/storage-on.js';
+import { query, type Driver, type Tx } from '../../storage/tx.js';
 import { backends, openDriver } from '../support/database.js';
 import { rowsAt, Scenario, stepAt } from '../support/storage-scenario.js';
 
@@ -156,6 +157,37 @@ describe.each(backends)('saver rows on %s', (kind) => {
     expect(await rowsOf(s, 'et_runs', "run_id || ' in ' || epoch")).toEqual([
       ...['run-1 in 1', 'run-2 in 1', 'run-2 in 2', 'run-3 in 1'],
     ]);
+  });
+
+  test('DESIGN 12 a one-node turn is three transactions of at most five statements, whatever the history', async () => {
+    const counted: number[] = [];
+    const counting: Driver = {
+      ...database.driver,
+      write: (body) =>
+        database.driver.write(function* () {
+          const inner = body();
+          let statements = 0;
+          let step = inner.next();
+          while (step.done !== true) {
+            statements += 1;
+            step = inner.next(yield step.value);
+          }
+          counted.push(statements);
+          return step.value;
+        }),
+    };
+    const { kind: storageKind, store } = database.storage;
+    const close = () => Promise.resolve();
+    const s = new Scenario(storageOn({ kind: storageKind, store, driver: counting, close }));
+    await s.committed();
+    for (let turn = 0; turn < 3; turn++) {
+      counted.length = 0;
+      await s.turn();
+      const { claim } = await s.claimed();
+      await s.commit(claim, {}, { ...rowsAt(turn), writes: [] });
+      // accept: lock, seq, turn; claim: lock, look, take; commit: lock, turn, two tables of rows, thread.
+      expect(counted).toEqual([3, 3, 5]);
+    }
   });
 
   test('P1 seq goes on across epochs', async () => {

@@ -136,15 +136,15 @@ describe.each(backends)('threads and turns on %s', (kind) => {
 
   test('many turns are peeked at once; unknown ids are left out', async () => {
     const s = new Scenario(storage);
-    const ids = await Promise.all(
-      Array.from({ length: 300 }, async () => (await s.turn({ maxPending: 300 })).turnId),
-    );
+    const ids: string[] = [];
+    for (let i = 0; i < 20; i++) ids.push((await s.turn()).turnId);
     const { claim } = await s.claimed();
     await storage.claims.flush(claim, stepAt(1, 1));
-    const seen = await storage.turns.peek([...ids, randomUUID()]);
-    expect(seen.size).toBe(300);
+    const strangers = Array.from({ length: 300 }, () => randomUUID());
+    const seen = await storage.turns.peek([...strangers, ...ids, ...strangers]);
+    expect(seen.size).toBe(20);
     expect(seen.get(claim.turnId)).toMatchObject({ status: 'running', fence: 1, step: 1 });
-    expect([...seen.values()].filter(({ status }) => status === 'pending')).toHaveLength(299);
+    expect([...seen.values()].filter(({ status }) => status === 'pending')).toHaveLength(19);
   });
 
   test('P2 turns accepted at once get one seq each, in one list', async () => {

@@ -16,7 +16,7 @@ import type {
 } from '../../storage/port.js';
 import type { FlushRows } from '../../storage/saver/port.js';
 
-export const generous: ClaimLimits = { turnTimeoutMs: 600_000, maxLosses: 10 };
+const generous: ClaimLimits = { turnTimeoutMs: 600_000, maxLosses: 10 };
 
 export class Scenario {
   readonly thread: ThreadKey;

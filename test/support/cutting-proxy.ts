@@ -1,0 +1,73 @@
+/** A TCP proxy in front of PostgreSQL that cuts a connection around a COMMIT: before the server sees it, or after it answered. */
+import net from 'node:net';
+
+export interface CuttingProxy {
+  readonly url: string;
+  /** Cuts the next connection that commits. */
+  cutNext(when: 'before' | 'after'): void;
+  /** How many connections were cut. */
+  readonly cuts: () => number;
+  close(): Promise<void>;
+}
+
+/** What the client sends for `COMMIT`: a simple query. */
+const commit = Buffer.concat([
+  Buffer.from('Q'),
+  Buffer.from([0, 0, 0, 11]),
+  Buffer.from('COMMIT\0'),
+]);
+
+export async function cuttingProxy(target: string): Promise<CuttingProxy> {
+  const to = new URL(target);
+  let next: 'before' | 'after' | null = null;
+  let cuts = 0;
+  const open = new Set<net.Socket>();
+  const server = net.createServer((client) => {
+    const upstream = net.connect(Number(to.port), to.hostname);
+    const cut = (): void => {
+      cuts += 1;
+      client.destroy();
+      upstream.destroy();
+    };
+    let cutting = false;
+    client.on('data', (data) => {
+      if (next !== null && data.includes(commit)) {
+        const when = next;
+        next = null;
+        if (when === 'before') {
+          cut();
+          return;
+        }
+        cutting = true;
+      }
+      upstream.write(data);
+    });
+    upstream.on('data', (data) => (cutting ? cut() : client.write(data)));
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      open.add(one);
+      one.on('error', () => other.destroy());
+      one.on('close', () => {
+        open.delete(one);
+        other.destroy();
+      });
+    }
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const url = new URL(target);
+  url.port = String((server.address() as net.AddressInfo).port);
+  return {
+    url: url.href,
+    cutNext: (when) => {
+      next = when;
+    },
+    cuts: () => cuts,
+    close: async () => {
+      const closed = new Promise((done) => server.close(done));
+      for (const socket of open) socket.destroy();
+      await closed;
+    },
+  };
+}
