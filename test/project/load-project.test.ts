@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
@@ -14,8 +15,8 @@ interface Report {
 const folderOf = (project: string): string => path.resolve('test/fixtures/projects', project);
 
 /** In a process of its own: loading changes the working directory, the variables and the module loader. */
-async function load(project: string): Promise<Report> {
-  const file = path.join(folderOf(project), 'langgraph.json');
+async function load(folder: string): Promise<Report> {
+  const file = path.join(folder, 'langgraph.json');
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['test/support/load-in-child.mjs', path.resolve('dist'), file],
@@ -30,7 +31,7 @@ const textsOf = (report: Report) =>
 describe('a JavaScript project', () => {
   let report: Report;
   beforeAll(async () => {
-    report = await load('exports');
+    report = await load(folderOf('exports'));
   });
 
   test('every form of export runs, in its folder, with its variables under those of the process', () => {
@@ -58,7 +59,7 @@ describe('a JavaScript project', () => {
 
   test("messages and savers are of the build that the graph's file gets, ESM or CommonJS", () => {
     for (const graph of Object.values(report.graphs))
-      expect(graph).toMatchObject({ ownMessage: true, ownSaver: true });
+      expect(graph).toMatchObject({ ownMessage: true, ownSaver: true, ownBuilder: true });
   });
 
   test('a graph that fails names file, export and cause, and the others serve', () => {
@@ -82,8 +83,25 @@ describe('a JavaScript project', () => {
 });
 
 test('a TypeScript project runs with its tsconfig, enums and late imports, on plain Node', async () => {
-  const report = await load('typescript');
+  const report = await load(folderOf('typescript'));
   expect(report.failures).toEqual([]);
   expect(textsOf(report)).toEqual({ made: 'hello from-map later', module: 'module' });
   expect(report.defaultGraph).toBe('made');
+});
+
+test('a project with its own LangGraph runs on that copy', async () => {
+  // Below our tree, so that what is not copied is found as before.
+  await mkdir('.cache', { recursive: true });
+  const folder = await mkdtemp(path.resolve('.cache/own-copy-'));
+  try {
+    await cp(folderOf('typescript'), folder, { recursive: true });
+    for (const name of ['@langchain/langgraph', '@langchain/langgraph-checkpoint'])
+      await cp(`node_modules/${name}`, `${folder}/node_modules/${name}`, { recursive: true });
+    const { graphs, failures } = await load(folder);
+    expect(failures).toEqual([]);
+    for (const name of ['made', 'module'])
+      expect(graphs[name]).toMatchObject({ ourCopy: false, ownBuilder: true, ownSaver: true });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 });

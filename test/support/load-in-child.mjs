@@ -3,6 +3,8 @@ import { pathToFileURL } from 'node:url';
 
 const [dist, configPath] = process.argv.slice(2);
 const { loadProject } = await import(pathToFileURL(`${dist}/engine/project/load-project.js`).href);
+const { ownModules } = await import(pathToFileURL(`${dist}/engine/project/modules.js`).href);
+const ours = await ownModules();
 try {
   const project = await loadProject(configPath, { env: process.env });
   const graphs = {};
@@ -17,6 +19,9 @@ try {
       description,
       factory: factory !== undefined,
       ownMessage: reply instanceof modules.messages.AIMessage,
+      ourCopy: modules.langgraph.StateGraph === ours.langgraph.StateGraph,
+      ownBuilder:
+        graph.builder === undefined || graph.builder instanceof modules.langgraph.StateGraph,
       ownSaver: modules.langgraph.BaseCheckpointSaver === modules.checkpoint.BaseCheckpointSaver,
     };
   }
