@@ -17,10 +17,7 @@ import { startDevServer } from '../../temporal/dev-server.js';
 import type { DevServer } from '../../temporal/dev-server.js';
 import { isSearchAttributeUnknown, isTemporalUnavailable } from '../../temporal/errors.js';
 import { freePort } from '../../temporal/ports.js';
-import {
-  ensureSearchAttributes,
-  threadSearchAttributes,
-} from '../../temporal/search-attributes.js';
+import { ensureSearchAttributes } from '../../temporal/search-attributes.js';
 import type { TemporalSettings } from '../../temporal/settings.js';
 import { startTestTemporal, testCli } from '../support/temporal-server.js';
 import type { TestTemporal } from '../support/temporal-server.js';
