@@ -31,14 +31,19 @@ export async function chat(options: ChatOptions): Promise<number> {
     options.url ?? gatewayUrl(valueOf(env, 'HOST') ?? '127.0.0.1', valueOf(env, 'PORT') ?? 8080);
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new Error(`--url ${url} is not an http:// or https:// address.`);
-  const chatting = new Chat({
+  const parts: ChatParts = {
     client: createTurnClient(url),
     threadId: options.thread ?? randomUUID(),
     options,
     paint: pc.createColors(useColors(env, process.stderr)),
-  });
+  };
+  await checked(parts.client);
+  return new Chat(parts).run();
+}
+
+async function checked(client: TurnClient): Promise<void> {
   try {
-    return await chatting.run();
+    await client.check();
   } catch (error) {
     if (!(error instanceof GatewayUnreachable)) throw error;
     throw new Error(`${error.message} Is \`npm start\` running? (--url names another gateway)`, {
@@ -92,7 +97,6 @@ class Chat {
   /** Looks at the thread, and shows a person what was said so far. */
   async #enter(typed: boolean): Promise<void> {
     const { client, threadId, options } = this.#parts;
-    await client.check();
     const known = options.thread === undefined ? undefined : await client.thread(threadId);
     if (known?.status === 'interrupted') this.#questions = questionsOf(known.interrupts);
     if (!typed) {

@@ -15,7 +15,7 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-export interface ServeContext {
+interface ServeContext {
   readonly config: Config;
   readonly env: Environment;
   readonly log: Log;
@@ -72,6 +72,8 @@ function contextOf({ command, allowRemote }: Pick<Served<Running>, 'command' | '
   const env = readEnvironment({ withDotenv: command === 'dev' });
   const config = resolveConfig(env, { command, ...(allowRemote === true && { allowRemote }) });
   const log = logOf(config, env);
+  // A promise that a graph forgot to await must not end the turns of all other threads.
+  process.on('unhandledRejection', (reason) => log.error({ err: reason }, 'nobody awaited this'));
   for (const variable of config.unknownVariables) {
     log.warn({ variable }, 'no setting has this name; it is ignored');
   }

@@ -43,13 +43,13 @@ export class GatewayUnreachable extends Error {
   override readonly name = 'GatewayUnreachable';
 }
 
-export interface ThreadView {
+interface ThreadView {
   /** `busy` while a turn is not settled, `interrupted` when the next turn is to answer `interrupts`. */
   readonly status: 'idle' | 'busy' | 'interrupted';
   readonly interrupts?: readonly TurnInterrupt[];
 }
 
-export interface TurnOptions {
+interface TurnOptions {
   /** Stops following; the turn itself goes on. */
   readonly signal: AbortSignal;
   /** Told each time that the connection is lost and will be tried again. */
@@ -139,6 +139,7 @@ async function* followTurn(
     pauseMs: leastPauseMs,
   };
   for (;;) {
+    let lost: unknown;
     try {
       const response = await (followed.turnId === undefined
         ? postTurn(threadUrl, turn, { signal, key: followed.keys ? key : undefined })
@@ -153,8 +154,9 @@ async function* followTurn(
         followed.keys = false;
         continue;
       }
-      if (!mayTryAgain(error, followed)) throw error;
+      lost = error;
     }
+    refuseToTryAgain(lost, followed);
     onLost();
     await backOff(followed, signal);
     if (signal.aborted) return;
@@ -222,12 +224,19 @@ const eventNames = new Set<string>([
   'error',
 ] satisfies TurnEvent['event'][]);
 
-/** A lost connection and a gateway that is not ready are worth another try, when that cannot start the turn twice. */
-function mayTryAgain(error: unknown, followed: Followed): boolean {
-  if (followed.turnId === undefined && !followed.keys) return false;
-  if (error instanceof GatewayProblem) return error.problem.status === 503;
-  const lostMs = Date.now() - (followed.lostSinceMs ?? Date.now());
-  return lostMs < giveUpAfterMs;
+/** Throws unless the connection was merely lost, or the gateway is not ready, and trying again cannot start the turn twice. */
+function refuseToTryAgain(error: unknown, { turnId, keys, lostSinceMs }: Followed): void {
+  if (error instanceof GatewayProblem && error.problem.status !== 503) throw error;
+  if (error instanceof SyntaxError)
+    throw new Error('What answers there does not speak as a gateway does.', { cause: error });
+  if (turnId === undefined && !keys) {
+    throw new GatewayUnreachable(
+      'The connection broke before the gateway said that it has the turn. Look at the thread before you send it again.',
+      { cause: error },
+    );
+  }
+  if (lostSinceMs !== undefined && Date.now() - lostSinceMs > giveUpAfterMs)
+    throw new GatewayUnreachable('The gateway has been away for too long.', { cause: error });
 }
 
 async function backOff(followed: Followed, signal: AbortSignal): Promise<void> {

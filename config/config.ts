@@ -18,14 +18,14 @@ export type StorageConfig =
   /** `url` holds a password: never print it; `describeStorage` says where it leads. */
   | { readonly kind: 'postgres'; readonly url: string; readonly poolSize: number };
 
-export type TemporalConfig =
+type TemporalConfig =
   /** `env`: the variables that the SDK's environment configuration reads (address, TLS, API key, profile). */
   | { readonly kind: 'external'; readonly env: Record<string, string | undefined> }
   /** A dev server of ours. Port 0 picks a free one. */
   | ({ readonly kind: 'dev'; readonly port: number; readonly uiPort: number } & TemporalCliPlaces);
 
-export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-export type LogLevel = (typeof logLevels)[number];
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+type LogLevel = (typeof logLevels)[number];
 
 export interface Config {
   readonly command: Command;

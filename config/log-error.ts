@@ -48,5 +48,5 @@ function frames({ stack = '', message }: Error): string[] {
 }
 
 /** `postgresql://user:secret@host` and its like, anywhere in a text. */
-export const withoutPasswords = (text: string): string =>
+const withoutPasswords = (text: string): string =>
   text.replaceAll(/(\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]*):[^\s@/]*@/gi, '$1:***@');

@@ -164,6 +164,35 @@ describe('broken connections', () => {
     expect(gateway.turns).toHaveLength(2);
   });
 
+  test('a turn without a key is not sent again when its acceptance got lost', async () => {
+    const { code, stderr, gateway } = await chatWith(
+      {
+        'POST /turns': (asked, response) => {
+          if (asked.headers['idempotency-key'] === undefined) response.destroy();
+          else sendProblem(response, 409, 'idempotency_unsupported', 'No keys in memory.');
+        },
+      },
+      ['hi'],
+    );
+    expect(code).toBe(1);
+    expect(stderr).toContain('Look at the thread before you send it again.');
+    expect(gateway.turns).toHaveLength(2);
+  });
+
+  test('something that is no gateway is told, not tried again', async () => {
+    const { code, stderr, gateway } = await chatWith(
+      {
+        'POST /turns': (_, response) => {
+          response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
+        },
+      },
+      ['hi'],
+    );
+    expect(code).toBe(1);
+    expect(stderr).toContain('does not speak as a gateway does');
+    expect(gateway.turns).toHaveLength(1);
+  });
+
   test('a turn that is only accepted (202) is followed until it is done', async () => {
     const { stdout } = await chatWith(
       {

@@ -40,7 +40,10 @@ describe('help', () => {
 
   test('every setting that help names exists', () => {
     const known = new Set<string>(variables);
-    const named = Object.values(help).join('\n').match(/\bEVERTHREAD_[A-Z_]+/g) ?? [];
+    const named =
+      Object.values(help)
+        .join('\n')
+        .match(/\bEVERTHREAD_[A-Z_]+/g) ?? [];
     expect(named.filter((name) => !known.has(name))).toEqual([]);
   });
 });
