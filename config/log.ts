@@ -45,7 +45,11 @@ export function createLog({ level, format, colors, destination }: LogOptions): L
   const target = destination ?? pino.destination({ dest: 1, sync: true });
   if (format === 'json') return pino(options, target);
   // Formatted in this thread: a worker thread would lose the last lines when the process exits.
-  const pretty = prettyFactory({ colorize: colors, translateTime: 'SYS:HH:MM:ss.l', singleLine: true });
+  const pretty = prettyFactory({
+    colorize: colors,
+    translateTime: 'SYS:HH:MM:ss.l',
+    singleLine: true,
+  });
   return pino(options, { write: (line) => target.write(pretty(line)) });
 }
 
