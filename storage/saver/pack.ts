@@ -1,5 +1,6 @@
 /** Values as bytes, by the project's own serde, which alone encodes and decodes what a graph made (DESIGN 4). */
 import type { BaseCheckpointSaver } from '@langchain/langgraph-checkpoint';
+import { Unstorable } from '../port.js';
 
 export type Serde = BaseCheckpointSaver['serde'];
 
@@ -12,13 +13,21 @@ export interface Packed {
 /** The serde reads the value before this returns, so a later edit does not change what is written. */
 export async function pack(serde: Serde, value: unknown): Promise<Packed> {
   const [type, bytes] = await serde.dumpsTyped(value);
+  if (bytes.length === notWritten.length && toText(bytes) === notWritten) throw unstorable();
   return { type, bytes };
 }
+
+/** What LangGraph's serde writes in the place of a value that JSON cannot hold (a BigInt, a `toJSON` that throws). */
+const notWritten = '"[unable to serialize, circular reference is too complex to analyze]"';
+
+const unstorable = (): Error =>
+  new Unstorable('the state holds a value that cannot be serialised, such as a BigInt');
 
 /** One element as it stands between the commas of a JSON array. */
 export async function packElement(serde: Serde, element: unknown): Promise<Uint8Array> {
   const [type, bytes] = await serde.dumpsTyped([element]);
   if (type !== 'json') throw new Error(`the project's serde wrote an array as "${type}"`);
+  if (bytes.length === notWritten.length && toText(bytes) === notWritten) throw unstorable();
   return bytes.subarray(1, bytes.length - 1);
 }
 

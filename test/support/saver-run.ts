@@ -14,7 +14,7 @@ export interface Runnable {
 export interface OpenedTurn {
   readonly turn: ClaimedTurn;
   readonly attempt: Attempt;
-  /** Rows of each flush, in order. */
+  /** Rows of each flush that is durable, in order. */
   readonly flushed: readonly FlushRows[];
   readonly steps: readonly FinishedStep[];
   readonly lost: readonly unknown[];
@@ -44,9 +44,10 @@ export class SaverThread extends Scenario {
       writerVersion: '1.2.2',
       hold: options.hold ?? false,
       verify: true,
-      flush: (claim, rows) => {
-        flushed.push(rows);
-        return options.flush?.(rows) ?? this.storage.claims.flush(claim, rows);
+      flush: async (claim, rows) => {
+        const outcome = await (options.flush?.(rows) ?? this.storage.claims.flush(claim, rows));
+        if (outcome.kind === 'flushed') flushed.push(rows);
+        return outcome;
       },
     });
     attempt.onSuperstep = (step) => steps.push(step);
