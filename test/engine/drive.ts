@@ -2,7 +2,9 @@
 import * as messages from '@langchain/core/messages';
 import * as langgraph from '@langchain/langgraph';
 import * as checkpoint from '@langchain/langgraph-checkpoint';
+import type { TurnInterrupt } from '../../contracts/http.schema.js';
 import type { FrameBody } from '../../contracts/frames.js';
+import { callable } from '../../engine/call.js';
 import type { GraphRun, Start, Stop } from '../../engine/port.js';
 import type { PregelGraph } from '../../engine/project/types.js';
 import { runToStop } from '../../engine/run-to-stop.js';
@@ -48,7 +50,9 @@ export async function plainly(shape: Shape): Promise<TurnEnd[]> {
   const graph = shape.build(log, { checkpointer: new checkpoint.MemorySaver() });
   const config = { configurable: { thread_id: 't' } };
   const ends: TurnEnd[] = [];
-  for (const [i, start] of shape.turns.entries()) {
+  let asked: readonly TurnInterrupt[] = [];
+  for (const [i, turn] of shape.turns.entries()) {
+    const start = typeof turn === 'function' ? turn(asked) : turn;
     const from = log.ran.length;
     let kind: Stop['kind'];
     try {
@@ -57,6 +61,9 @@ export async function plainly(shape: Shape): Promise<TurnEnd[]> {
         ...(shape.recursionLimit !== undefined && { recursionLimit: shape.recursionLimit }),
       });
       kind = langgraph.isInterrupted(result) ? 'interrupted' : 'finished';
+      asked = langgraph.isInterrupted<never>(result)
+        ? (result.__interrupt__ as TurnInterrupt[])
+        : [];
     } catch {
       kind = 'failed';
     }
@@ -100,15 +107,21 @@ export async function driven(shape: Shape, thread: TestThread, mode: Mode): Prom
   const done = { ends: [] as TurnEnd[], stops: [] as Stop[], frames: [] as FrameBody[] };
   let crashes = 0;
   let yields = 0;
-  for (const start of shape.turns) {
-    const log = new Log();
+  for (const turn of shape.turns) {
+    const last = done.stops.at(-1);
+    const asked = last?.kind === 'interrupted' ? last.interrupts : [];
+    const start = typeof turn === 'function' ? turn(asked) : turn;
+    const ran: string[] = [];
     let crashAt = mode.crashAt;
     for (;;) {
+      const log = new Log();
       const opened = await thread.open(start, crashAt);
       const graph = shape.build(log, {});
       const run = runOf({ graph, shape, opened, start, mode, frames: done.frames });
+      run.signal.addEventListener('abort', () => (log.dead = true));
       const stop = await runToStop(run);
       if (stop.kind === 'threw') throw stop.error;
+      ran.push(...log.ran);
       if (stop.kind === 'aborted' || !(await opened.settle(stop))) {
         crashes += 1;
         crashAt = undefined;
@@ -119,7 +132,7 @@ export async function driven(shape: Shape, thread: TestThread, mode: Mode): Prom
         continue;
       }
       done.stops.push(stop);
-      done.ends.push(shown(stop.kind, await stateOf(thread, graph), log.ran));
+      done.ends.push(shown(stop.kind, await stateOf(thread, graph), ran));
       break;
     }
   }
@@ -165,5 +178,5 @@ export function runOf({ graph, shape, opened, start, mode, frames }: RunParts): 
 export const stateOf = (thread: TestThread, graph: PregelGraph): Promise<Snapshot> =>
   thread.reader(async ({ saver }) => {
     const configurable = { thread_id: 't', __pregel_checkpointer: saver };
-    return (await graph.getState({ configurable })) as Snapshot;
+    return (await callable(graph).getState({ configurable })) as Snapshot;
   });
