@@ -1,6 +1,6 @@
 // What the built-in model says: pure, the same words for the same conversation. No language understanding is claimed or faked.
 
-export interface Passage {
+interface Passage {
   readonly source: string;
   readonly text: string;
 }

@@ -14,7 +14,7 @@ export interface LangGraphModules {
   readonly versions: LangGraphVersions;
 }
 
-export interface LangGraphVersions {
+interface LangGraphVersions {
   readonly langgraph: string;
   readonly core: string;
   readonly checkpoint: string;

@@ -1,13 +1,13 @@
 // What the scripted model understands of a chat-completions request, and what it refuses as the real provider does.
 
-export interface ToolCallRequest {
+interface ToolCallRequest {
   readonly id: string;
   readonly name: string;
   /** JSON text, as on the wire. */
   readonly arguments: string;
 }
 
-export interface ChatMessage {
+interface ChatMessage {
   readonly role: string;
   readonly text: string;
   readonly toolCalls: readonly ToolCallRequest[];

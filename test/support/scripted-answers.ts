@@ -1,7 +1,7 @@
 // What the scripted model may be told to do, and two ready ways to tell it.
 import type { ChatRequest } from './chat-request.js';
 
-export interface ScriptedToolCall {
+interface ScriptedToolCall {
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
 }
@@ -19,7 +19,7 @@ export interface ScriptedReply {
   readonly cut?: { readonly afterTokens: number; readonly how: 'reset' | 'close' };
 }
 
-export interface ScriptedError {
+interface ScriptedError {
   readonly kind: 'error';
   readonly status: number;
   readonly code?: string;

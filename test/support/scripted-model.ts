@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { parseChatRequest, type ChatRequest } from './chat-request.js';
 import { byOptions, type Answer, type Script, type ScriptedReply } from './scripted-answers.js';
 
-export interface ModelCall extends ChatRequest {
+interface ModelCall extends ChatRequest {
   readonly at: number;
   /** The client went away before the answer was complete. */
   aborted: boolean;
