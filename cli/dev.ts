@@ -10,7 +10,7 @@ import { localRelay } from '../storage/relay-local.js';
 import { resolveTemporalCli, temporalCacheFolder } from '../temporal/cli-resolver.js';
 import { connectTemporal, openTemporal } from '../temporal/connection.js';
 import type { TemporalConnection, TemporalLink } from '../temporal/connection.js';
-import { startDevServer } from '../temporal/dev-server.js';
+import { keepDevServer } from '../temporal/dev-server-keeper.js';
 import { temporalFromEnvironment } from '../temporal/environment.js';
 import { installRuntime } from '../temporal/runtime.js';
 import type { TemporalSettings } from '../temporal/settings.js';
@@ -30,7 +30,7 @@ export interface DevReady {
 
 export interface Dev {
   readonly ready: DevReady;
-  /** Rejects when the worker or the Temporal dev server broke. */
+  /** Rejects when the worker broke. */
   readonly broken: Promise<never>;
   stop(): Promise<void>;
 }
@@ -59,7 +59,7 @@ async function startParts(config: Config, options: DevOptions, parts: Stack): Pr
   const broken = new Promise<never>((_, reject) => (onBroken = reject));
   broken.catch(() => undefined); // whoever waits is told; nobody need wait
   const [temporal, storage, served] = await allStarted([
-    startTemporal(config, options, { parts, onExit: (reason) => onBroken(new Error(reason)) }),
+    startTemporal(config, options, parts),
     openStorage(target, config).then((opened) => parts.add(opened, () => opened.close())),
     loadGraphs(config, log),
   ]);
@@ -105,11 +105,7 @@ interface Temporal {
 }
 
 /** The cluster that the environment names, or a dev server of ours. */
-async function startTemporal(
-  config: Config,
-  options: DevOptions,
-  { parts, onExit }: { readonly parts: Stack; readonly onExit: (reason: string) => void },
-): Promise<Temporal> {
+async function startTemporal(config: Config, options: DevOptions, parts: Stack): Promise<Temporal> {
   const { temporal, namespace } = config;
   const connected = async (settings: TemporalSettings): Promise<Omit<Temporal, 'uiUrl'>> => {
     const connection = await connectTemporal(settings);
@@ -127,18 +123,25 @@ async function startTemporal(
     cacheFolder: temporalCacheFolder(temporal.xdgCacheHome, homedir()),
     onProgress: options.onProgress,
   });
-  const server = await startDevServer({
-    cliPath: cli.path,
-    port: temporal.port,
-    uiPort: temporal.uiPort,
-    // Threads of a store in memory mean nothing to the next process.
-    dbFile:
-      config.storage.kind === 'memory' ? undefined : path.join(config.dataFolder, 'temporal.db'),
-    logFile: path.join(config.dataFolder, 'temporal.log'),
-    pidFile: path.join(config.dataFolder, 'temporal.pid'),
-    namespace,
-    onExit: (reason) => onExit(`The Temporal dev server ended: ${reason}`),
-  });
+  const { log } = options;
+  const server = await keepDevServer(
+    {
+      cliPath: cli.path,
+      port: temporal.port,
+      uiPort: temporal.uiPort,
+      // Threads of a store in memory mean nothing to the next process.
+      dbFile:
+        config.storage.kind === 'memory' ? undefined : path.join(config.dataFolder, 'temporal.db'),
+      logFile: path.join(config.dataFolder, 'temporal.log'),
+      pidFile: path.join(config.dataFolder, 'temporal.pid'),
+      namespace,
+    },
+    {
+      onEnd: (reason) => log.warn(`The Temporal dev server ended (${reason}); starting it again.`),
+      onRestart: () => log.info('The Temporal dev server runs again.'),
+      onFailure: (error) => log.error({ err: error }, 'The Temporal dev server does not start.'),
+    },
+  );
   parts.add(server, () => server.stop());
   const { address, uiUrl } = server;
   return { ...(await connected({ address, namespace, security: {} })), uiUrl };
