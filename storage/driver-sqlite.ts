@@ -4,8 +4,8 @@ import { translator, type Translated } from './dialect.js';
 import { CommitUnknown, StorageUnavailable, Unstorable } from './port.js';
 import type { Answer, Driver, Row, SqlValue, Statement, Tx } from './tx.js';
 
-/** A lock of a backup tool or a shell is waited for this long. */
-const busyTimeoutMs = 5_000;
+/** A shell or a backup tool that writes is waited for this long, and the whole process waits with it. */
+const busyTimeoutMs = 1_000;
 
 interface Prepared {
   readonly statement: Database.Statement;
@@ -110,25 +110,30 @@ function settled<T>(work: () => T): Promise<T> {
   });
 }
 
-const codeOf = (error: unknown): string =>
-  error instanceof Database.SqliteError ? error.code : '';
+/** By the code and not by the class: the native module is loaded once per process, its JavaScript half perhaps twice. */
+export const sqliteCode = (error: unknown): string => textOf(error, 'code');
+
+const textOf = (error: unknown, name: 'code' | 'message'): string => {
+  const value = (error as Partial<Record<typeof name, unknown>> | null | undefined)?.[name];
+  return typeof value === 'string' ? value : '';
+};
 
 function commitError(error: unknown): unknown {
   // After a failed write to the log nobody can say what a restart will find.
-  if (!codeOf(error).startsWith('SQLITE_IOERR')) return error;
+  if (!sqliteCode(error).startsWith('SQLITE_IOERR')) return error;
   return new CommitUnknown('SQLite could not confirm a commit', { cause: error });
 }
 
 /** Which of the port's errors a SQLite error is; others are ours and stay as they are. */
 function sqliteError(error: unknown): unknown {
-  const code = codeOf(error);
+  const code = sqliteCode(error);
   if (/^SQLITE_(BUSY|LOCKED|IOERR|FULL|CANTOPEN|READONLY|NOMEM|PROTOCOL)/.test(code)) {
     return new StorageUnavailable(`SQLite is not available (${code})`, { cause: error });
   }
   if (/^SQLITE_(TOOBIG|CONSTRAINT|MISMATCH|RANGE)/.test(code)) {
     return new Unstorable(`SQLite cannot store this (${code})`, { cause: error });
   }
-  if (error instanceof TypeError && error.message.includes('database connection is not open')) {
+  if (textOf(error, 'message').includes('database connection is not open')) {
     return new StorageUnavailable('the SQLite database is closed', { cause: error });
   }
   return error;

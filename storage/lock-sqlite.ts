@@ -2,6 +2,7 @@
 import Database from 'better-sqlite3';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
+import { sqliteCode } from './driver-sqlite.js';
 
 /** Another process holds the database file. */
 export class InstanceLocked extends Error {
@@ -25,8 +26,7 @@ export function lockInstance(file: string): InstanceLock {
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     db.close();
-    if (!(error instanceof Database.SqliteError) || !error.code.startsWith('SQLITE_BUSY'))
-      throw error;
+    if (!sqliteCode(error).startsWith('SQLITE_BUSY')) throw error;
     throw new InstanceLocked(
       `${file} is in use by another everthread process (it holds ${lockFile}). ` +
         'Stop that process, or set EVERTHREAD_DATA or EVERTHREAD_SQLITE_PATH to another place.',

@@ -3,11 +3,15 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { InstanceLocked, lockInstance } from '../../storage/lock-sqlite.js';
-import { knownMigrations } from '../../storage/migrate.js';
+import { sqliteDriver } from '../../storage/driver-sqlite.js';
+import { knownMigrations, migrate } from '../../storage/migrate.js';
 import { migrateStorage, openStorage, type StorageTarget } from '../../storage/open.js';
-import { SchemaMismatch } from '../../storage/port.js';
+import { SchemaMismatch, StorageUnavailable } from '../../storage/port.js';
+import { storageOn } from '../../storage/storage-on.js';
+import { first, query } from '../../storage/tx.js';
 import { durable, emptyTarget, onPostgres } from '../support/database.js';
 import { Scenario } from '../support/storage-scenario.js';
 
@@ -121,6 +125,52 @@ test('memory is a new database each time', async () => {
     () => two.close(),
   );
   expect(one.store).not.toBe(two.store);
+});
+
+describe('faults of SQLite', () => {
+  test('a file that somebody else is writing is unavailable, and heals', async () => {
+    const target = await empty('sqlite');
+    const storage = await openStorage(target, { autoMigrate: true });
+    undo.push(() => storage.close());
+    const s = new Scenario(storage);
+    const other = new Database(target.kind === 'sqlite' ? target.path : '');
+    undo.push(() => other.close());
+    other.exec('BEGIN IMMEDIATE');
+    await expect(s.turn()).rejects.toThrow(StorageUnavailable);
+    other.exec('ROLLBACK');
+    expect(await s.turn()).toMatchObject({ seq: 1 });
+  });
+
+  test('a full disk is unavailable, nothing is half-written, and it heals', async () => {
+    const { target, remove } = await emptyTarget('sqlite');
+    undo.push(remove);
+    const path = target.kind === 'sqlite' ? target.path : '';
+    const driver = sqliteDriver(path);
+    undo.push(() => driver.close());
+    await migrate(driver);
+    const close = () => Promise.resolve();
+    const storage = storageOn({ kind: 'sqlite', store: 'x', driver, close });
+    const s = new Scenario(storage);
+    await s.turn();
+    const pages = await driver.read(() => first<{ page_count: number }>('PRAGMA page_count'));
+    await driver.read(() => query(`PRAGMA max_page_count = ${pages?.page_count ?? 0}`));
+    const input = { kind: 'message', text: 'x'.repeat(100_000) } as const;
+    await expect(s.turn({ input })).rejects.toThrow(StorageUnavailable);
+    expect(await s.record()).toMatchObject({ version: 0 });
+    await driver.read(() => query('PRAGMA max_page_count = 1000000'));
+    expect(await s.turn({ input })).toMatchObject({ seq: 2 });
+  });
+
+  test('a file that is no database, and a closed one, say so', async () => {
+    const { target, remove } = await emptyTarget('sqlite');
+    undo.push(remove);
+    const path = target.kind === 'sqlite' ? target.path : '';
+    writeFileSync(path, 'this is not a database file, however long it is'.repeat(100));
+    await expect(openStorage({ kind: 'sqlite', path }, strict)).rejects.toThrow(/not a database/);
+    const closed = await openStorage({ kind: 'memory' }, strict);
+    await closed.close();
+    await expect(closed.ping()).rejects.toThrow(StorageUnavailable);
+  });
 });
 
 describe('the instance lock', () => {
