@@ -1,6 +1,6 @@
 /** Listening, and ending without cutting anybody off. */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Application } from 'express';
 
 /** Slow headers hold a connection at most this long. */
@@ -39,12 +39,8 @@ export async function listen(app: Application, options: ListenOptions): Promise<
     },
     app,
   );
-  // A connection whose last answer falls into the closing would be kept alive for a next request.
-  server.on('request', (_req, res) => {
-    res.on('close', () => {
-      if (options.closing.signal.aborted) setImmediate(() => server.closeIdleConnections());
-    });
-  });
+  const sockets = trackSockets(server);
+  options.closing.signal.addEventListener('abort', sockets.endIdle);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(explained(error, options)));
     server.listen(options.port, options.host, resolve);
@@ -60,9 +56,38 @@ export async function listen(app: Application, options: ListenOptions): Promise<
         resolve();
       });
       options.closing.abort();
-      server.closeIdleConnections();
     });
   return { url: `http://${host}:${port}`, port, close: () => (closed ??= close()) };
+}
+
+/**
+ * Ends connections without a request under way: those kept alive, and those that a browser opened ahead. Node counts the
+ * latter as busy until `headersTimeout`.
+ */
+function trackSockets(server: Server): { readonly endIdle: () => void } {
+  const requests = new Map<Socket, number>();
+  let ending = false;
+  const endIfIdle = (socket: Socket): void => {
+    if (ending && requests.get(socket) === 0) socket.destroySoon();
+  };
+  server.on('connection', (socket) => {
+    requests.set(socket, 0);
+    socket.on('close', () => requests.delete(socket));
+  });
+  server.on('request', ({ socket }, res) => {
+    requests.set(socket, (requests.get(socket) ?? 0) + 1);
+    res.on('close', () => {
+      const open = requests.get(socket);
+      if (open !== undefined) requests.set(socket, open - 1);
+      endIfIdle(socket);
+    });
+  });
+  return {
+    endIdle: () => {
+      ending = true;
+      for (const socket of requests.keys()) endIfIdle(socket);
+    },
+  };
 }
 
 function explained(error: NodeJS.ErrnoException, { host, port }: ListenOptions): Error {

@@ -10,10 +10,10 @@ export interface SseEvent {
 }
 
 export interface EventStream {
-  /** Writes one event; cuts a reader off that has let too much pile up. Does nothing once closed. */
-  send(event: SseEvent): void;
+  /** Writes events that belong together; cuts a reader off that has let too much pile up. Does nothing once closed. */
+  send(events: readonly SseEvent[]): void;
   /** Too much is unsent: send nothing but what cannot wait, until `onDrain`. */
-  readonly full: boolean;
+  isFull(): boolean;
   readonly closed: boolean;
   /** Ends the stream, optionally with the time after which the reader should come back. */
   end(retryMs?: number): void;
@@ -40,7 +40,7 @@ export function openEventStream(
   let stall: NodeJS.Timeout | undefined;
   const isFull = (): boolean => res.writableLength > settings.holdBytes;
   const write = (text: string): void => {
-    if (closed) return;
+    if (closed || text === '') return;
     if (res.writableLength > settings.cutBytes) {
       res.destroy();
       return;
@@ -66,11 +66,8 @@ export function openEventStream(
   write(`retry: ${retryMs}\n\n`);
 
   return {
-    send: ({ event, data, id }) =>
-      write(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`),
-    get full() {
-      return isFull();
-    },
+    send: (events) => write(events.map(written).join('')),
+    isFull,
     get closed() {
       return closed;
     },
@@ -83,3 +80,6 @@ export function openEventStream(
     },
   };
 }
+
+const written = ({ event, data, id }: SseEvent): string =>
+  `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`;

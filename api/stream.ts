@@ -4,7 +4,7 @@ import type { Frame, Relay, Shown } from '../contracts/frames.js';
 import type { TurnRecord } from '../storage/port.js';
 import type { Gateway } from './gateway.js';
 import { oneAtATime } from './one-at-a-time.js';
-import { problemBody, type Problem } from './problem.js';
+import { type Problem, problemBody, toProblem } from './problem.js';
 import { type EventStream, openEventStream, type SseEvent } from './sse.js';
 import { acceptedReply, replyJson, spokenText, verdictOf } from './turn-reply.js';
 import {
@@ -48,20 +48,18 @@ export function streamTurn(gateway: Gateway, res: Response, streamed: StreamedTu
     read: fresh || verdictOf(turn) !== undefined,
     viewer: fresh ? present(turn.turnId, turn.fence) : joining(turn.turnId, turn.fence),
     gap: undefined,
-    look: oneAtATime(async () => {
-      const found = await readTurn({ turns: storage.turns, log }, turn);
-      if (!out.closed && found !== 'unknown') take(view, found);
-    }),
+    look: oneAtATime(
+      async () => {
+        const found = await readTurn({ turns: storage.turns, log }, turn);
+        if (!out.closed && found !== 'unknown') take(view, found);
+      },
+      (error) => {
+        finish(view, [errorEvent(toProblem(error, log))]);
+      },
+    ),
   };
   ends.push(
-    relay.subscribe(turn.turnId, (frame) => {
-      try {
-        takeFrame(view, frame);
-      } catch {
-        // What a node wrote may be no JSON; whoever publishes must not hear of it.
-        log.warn({ turn: turn.turnId }, 'a frame cannot be shown');
-      }
-    }),
+    relay.subscribe(turn.turnId, (frame) => takeFrame(view, frame)),
     gateway.watch.watch(turn, view.look),
     () => clearTimeout(view.gap),
   );
@@ -90,16 +88,16 @@ interface View {
 }
 
 function greet({ out, row, viewer }: View, lastEventId: string | undefined): void {
-  out.send({ event: 'accepted', data: JSON.stringify(acceptedData(row)) });
+  out.send([{ event: 'accepted', data: JSON.stringify(acceptedData(row)) }]);
   const seen = lastSeenFence(viewer.turn, lastEventId);
   const outdated = seen !== undefined && seen < row.fence;
-  if (outdated && ending(row) === undefined) out.send({ event: 'reset', data: '{}' });
+  if (outdated && ending(row) === undefined) out.send([{ event: 'reset', data: '{}' }]);
 }
 
 function takeFrame(view: View, frame: Frame): void {
   if (view.out.closed) return;
-  show(view, showFrame(view.viewer, frame, view.out.full));
-  if (view.read && !view.out.full) closeGapSoon(view);
+  show(view, showFrame(view.viewer, frame, view.out.isFull()));
+  if (view.read && !view.out.isFull()) closeGapSoon(view);
 }
 
 function take(view: View, found: TurnRecord | undefined): void {
@@ -115,10 +113,17 @@ function take(view: View, found: TurnRecord | undefined): void {
 /** Shows what the row and the relay's text allow. A slow reader gets nothing until it has caught up, the end included. */
 function advance(view: View): void {
   const { out, row, relay } = view;
-  if (!view.read || out.closed || out.full) return;
-  show(view, moveTo(view.viewer, row.fence, row.step));
-  show(view, catchUp(view.viewer, newest(relay.shown(row.turnId), row.draft)));
+  if (!view.read || out.closed || out.isFull()) return;
   const end = ending(row);
+  // A settled turn has no next attempt: its last event says all, whatever its fence (a cancel raises it).
+  if (end === undefined) show(view, moveTo(view.viewer, row.fence, row.step));
+  const known = newest(relay.shown(row.turnId), row.draft);
+  while (!out.isFull() && view.viewer.waiting !== null) {
+    const next = catchUp(view.viewer, known);
+    if (next.viewer === view.viewer) break;
+    show(view, next);
+  }
+  if (out.isFull()) return;
   if (end !== undefined) finish(view, [...finalText(view.viewer, spokenText(row)), end]);
   else closeGapSoon(view);
 }
@@ -133,11 +138,11 @@ function closeGapSoon(view: View): void {
 
 function show(view: View, { viewer, events }: Shows): void {
   view.viewer = viewer;
-  for (const event of events) view.out.send(event);
+  view.out.send(events);
 }
 
 function finish({ out }: View, events: readonly SseEvent[]): void {
-  for (const event of events) out.send(event);
+  out.send(events);
   out.end();
 }
 

@@ -82,56 +82,65 @@ export function moveTo(viewer: Viewer, fence: number, step: number): Shows {
   };
 }
 
-/** Closes the gap of a waiting viewer by what is known of the turn's text, if that reaches far enough. */
+/**
+ * Brings a waiting viewer one move nearer to being live: a snapshot of what is known of the text, or the next frame that
+ * waits. Gives the same viewer when the gap cannot be closed yet.
+ */
 export function catchUp(viewer: Viewer, known: Shown | undefined): Shows {
-  if (viewer.waiting === null) return { viewer, events: [] };
-  const first = viewer.waiting[0];
-  const live: Viewer = { ...viewer, waiting: null };
-  if (known?.fence === viewer.fence && known.seq > viewer.seq && reaches(known, first)) {
-    const { seq, text, step } = known;
-    const at: Viewer = { ...live, seq, text, touched: step, marks: [{ step, at: 0 }] };
-    const id = `${viewer.turn}.${viewer.fence}.${seq}`;
-    const events = text === viewer.text ? [] : [{ ...snapshot(text), id }];
-    return passAll(at, viewer.waiting, events);
+  const [first, ...later] = viewer.waiting ?? [];
+  const follows = first?.seq === viewer.seq + 1;
+  const joins = viewer.seq === 0 && viewer.text === '';
+  if (known !== undefined && reaches(known, viewer) && (joins || !follows)) {
+    return passSnapshot(viewer, known);
   }
-  if (first === undefined || first.seq === viewer.seq + 1) return passAll(live, viewer.waiting, []);
-  return { viewer, events: [] };
+  if (first === undefined) return { viewer: { ...viewer, waiting: null }, events: [] };
+  return follows ? pass({ ...viewer, waiting: orLive(later) }, first) : { viewer, events: [] };
 }
 
 /** What the turn said, when that is not what the viewer shows: frames were lost, or came from a model call that is no message. */
 export const finalText = (viewer: Viewer, spoken: string): readonly SseEvent[] =>
   spoken === '' || spoken === viewer.text ? [] : [snapshot(spoken)];
 
-const reaches = (known: Shown, first: Frame | undefined): boolean =>
-  first === undefined || known.seq >= first.seq - 1;
+/** Known up to a frame that the viewer lacks, and leaving no gap before those that wait. */
+const reaches = (known: Shown, { fence, seq, waiting }: Viewer): boolean =>
+  known.fence === fence && known.seq > seq && known.seq >= (waiting?.[0]?.seq ?? 0) - 1;
 
-function passAll(viewer: Viewer, frames: readonly Frame[], before: readonly SseEvent[]): Shows {
-  let shows: Shows = { viewer, events: before };
-  for (const frame of frames) {
-    if (frame.seq <= shows.viewer.seq) continue;
-    const next = pass(shows.viewer, frame);
-    shows = { viewer: next.viewer, events: [...shows.events, ...next.events] };
-  }
-  return shows;
+function passSnapshot(viewer: Viewer, { seq, text, step }: Shown): Shows {
+  const waiting = orLive((viewer.waiting ?? []).filter((frame) => frame.seq > seq));
+  const id = `${viewer.turn}.${viewer.fence}.${seq}`;
+  return {
+    viewer: { ...viewer, seq, text, touched: step, marks: [{ step, at: 0 }], waiting },
+    events: text === viewer.text ? [] : [{ ...snapshot(text), id }],
+  };
 }
+
+const orLive = (waiting: readonly Frame[]): Viewer['waiting'] =>
+  waiting.length === 0 ? null : waiting;
 
 function pass(viewer: Viewer, frame: Frame): Shows {
   const { kind, seq, step } = frame;
-  const event: SseEvent = {
-    event: kind,
-    data: JSON.stringify(frame.data),
-    id: `${viewer.turn}.${viewer.fence}.${seq}`,
-  };
+  const data = jsonOf(frame.data);
+  const id = `${viewer.turn}.${viewer.fence}.${seq}`;
+  const events: SseEvent[] = data === undefined ? [] : [{ event: kind, data, id }];
   if (kind !== 'token') {
     const touched = kind === 'custom' ? Math.max(viewer.touched, step) : viewer.touched;
-    return { viewer: { ...viewer, seq, touched }, events: [event] };
+    return { viewer: { ...viewer, seq, touched }, events };
   }
   const marks = viewer.marks.some((mark) => mark.step >= step)
     ? viewer.marks
     : [...viewer.marks, { step, at: viewer.text.length }];
   const text = viewer.text + frame.data.text;
   const touched = Math.max(viewer.touched, step);
-  return { viewer: { ...viewer, seq, text, marks, touched }, events: [event] };
+  return { viewer: { ...viewer, seq, text, marks, touched }, events };
+}
+
+/** What a node wrote may be no JSON: it is not shown, and whoever published it must not hear of it. */
+function jsonOf(data: unknown): string | undefined {
+  try {
+    return JSON.stringify(data);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Frames that follow each other; after a gap only the newer ones are of use. */

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Relay } from '../contracts/frames.js';
 import type { TurnRecord, TurnStore } from '../storage/port.js';
 import { oneAtATime } from './one-at-a-time.js';
-import { Problem } from './problem.js';
+import { Problem, toProblem } from './problem.js';
 import { verdictOf } from './turn-reply.js';
 
 export interface TurnWatch {
@@ -54,6 +54,7 @@ export function turnWatch(deps: {
           if (watched.size > 0) schedule();
         });
     }, delay);
+    timer.unref();
   };
 
   return {
@@ -89,12 +90,15 @@ export function untilSettled(
 ): Promise<TurnRecord | undefined> {
   if (verdictOf(turn) !== undefined) return Promise.resolve(turn);
   return new Promise((resolve, reject) => {
-    const look = oneAtATime(async () => {
-      const row = await readTurn(deps, turn);
-      if (row === 'unknown' || signal.aborted) return;
-      if (row === undefined) end(() => reject(erased(turn)));
-      else if (verdictOf(row) !== undefined) end(() => resolve(row));
-    });
+    const look = oneAtATime(
+      async () => {
+        const row = await readTurn(deps, turn);
+        if (row === 'unknown' || signal.aborted) return;
+        if (row === undefined) end(() => reject(erased(turn)));
+        else if (verdictOf(row) !== undefined) end(() => resolve(row));
+      },
+      (error) => end(() => reject(toProblem(error, deps.log))),
+    );
     const unwatch = deps.watch.watch(turn, look);
     const onAbort = (): void => end(() => resolve(undefined));
     const end = (settle: () => void): void => {

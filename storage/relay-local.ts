@@ -6,7 +6,12 @@ const maxShownChars = 1 << 20;
 
 interface Live {
   readonly listeners: Set<(frame: Frame) => void>;
-  shown: Shown | undefined;
+  shown: Kept | undefined;
+}
+
+interface Kept extends Shown {
+  /** The text of the supersteps before `step`: the next claim of the turn goes on from there. */
+  readonly finished: string;
 }
 
 export function localRelay(): Relay {
@@ -45,11 +50,17 @@ export function localRelay(): Relay {
   };
 }
 
-/** What was shown, one frame later. Frames of a fence that is over change nothing; a higher fence starts anew. */
-function after(before: Shown | undefined, frame: Frame): Shown | undefined {
-  if (before !== undefined && frame.fence < before.fence) return before;
+/** What was shown, one frame later. Frames of a fence that is over change nothing; a higher one keeps finished steps. */
+function after(before: Kept | undefined, frame: Frame): Kept | undefined {
   const { fence, step, seq } = frame;
-  const text = before?.fence === fence ? before.text : '';
   const added = frame.kind === 'token' ? frame.data.text : '';
-  return { fence, step, seq, text: (text + added).slice(0, maxShownChars) };
+  if (before === undefined || fence > before.fence) {
+    const finished = before?.step === step ? before.finished : '';
+    return { fence, step, seq, text: finished + added, finished };
+  }
+  // A frame that does not follow or does not fit ends the keeping: what is kept stays right up to its own seq.
+  const fits = before.text.length + added.length <= maxShownChars;
+  if (fence < before.fence || seq !== before.seq + 1 || !fits) return before;
+  const finished = step > before.step ? before.text : before.finished;
+  return { fence, step, seq, text: before.text + added, finished };
 }

@@ -250,3 +250,26 @@ export const silentRelay = (): Relay => ({
   shown: () => undefined,
   close: () => Promise.resolve(),
 });
+
+/** Workers that wait for the test to play them: `work` goes to the gateway, `next` gives them in the order of their claims. */
+export function playedWorkers(): {
+  readonly work: (worker: Worker) => Promise<void>;
+  next(): Promise<Worker>;
+} {
+  const ready: Worker[] = [];
+  const waiting: ((worker: Worker) => void)[] = [];
+  return {
+    work: (worker) => {
+      const taker = waiting.shift();
+      if (taker === undefined) ready.push(worker);
+      else taker(worker);
+      return Promise.resolve();
+    },
+    next: () => {
+      const worker = ready.shift();
+      return worker === undefined
+        ? new Promise((resolve) => waiting.push(resolve))
+        : Promise.resolve(worker);
+    },
+  };
+}
