@@ -71,7 +71,7 @@ interface VersionRow {
   readonly settled_at_ms: number;
 }
 
-/** Newest first. */
+/** Newest first. Versions and seqs have one order, so the key serves; an index of its own would cost each commit two pages. */
 export function* threadHistory(
   key: ThreadKey,
   beforeVersion: number | null,
@@ -82,7 +82,7 @@ export function* threadHistory(
   const rows = yield* query<VersionRow>(
     `SELECT version, turn_id, seq, status, checkpoint_id, settled_at_ms FROM et_turns
      WHERE tenant = $1 AND thread_id = $2 AND epoch = $3 AND version IS NOT NULL AND version < $4
-     ORDER BY version DESC LIMIT $5`,
+     ORDER BY seq DESC LIMIT $5`,
     ...[key.tenant, key.threadId, row.epoch, beforeVersion ?? row.version + 1, limit],
   );
   return rows.map((r) => ({

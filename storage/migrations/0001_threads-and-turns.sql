@@ -72,7 +72,6 @@ CREATE TABLE et_turns (
   PRIMARY KEY (tenant, thread_id, epoch, seq)
 );
 CREATE UNIQUE INDEX et_turns_id ON et_turns (turn_id);
-CREATE UNIQUE INDEX et_turns_version ON et_turns (tenant, thread_id, epoch, version) WHERE version IS NOT NULL;
 CREATE INDEX et_turns_open ON et_turns (accepted_at_ms) WHERE settled_at_ms IS NULL;
 
 CREATE TABLE et_keys (
