@@ -1,12 +1,14 @@
 /** The activity of a thread: claims the earliest unsettled turn, has the engine run it, settles it (DESIGN 4, items 3 and 4). */
 import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
 import type { Logger } from 'pino';
 import type { FrameBody, Relay } from '../contracts/frames.js';
-import type { RunTurnInput, RunTurnResult } from '../contracts/protocol.js';
+import type { RunTurnInput, RunTurnResult, TurnProgress } from '../contracts/protocol.js';
 import type { RunToStop } from '../engine/port.js';
 import type { LoadedGraph } from '../engine/project/types.js';
+import { StorageUnavailable } from '../storage/port.js';
 import type { Claimed, ClaimedTurn, Storage } from '../storage/port.js';
-import { foreignStore, staleFence } from './failures.js';
+import { foreignStore, staleFence, tryAgain } from './failures.js';
 import type { LiveRuns } from './live-runs.js';
 import { runGraph } from './run-graph.js';
 import { countTry, resultOf, settleFailed, settleStop } from './settle-turn.js';
@@ -40,6 +42,8 @@ const maxLosses = 10;
 const heartbeatMs = 2_000;
 /** A graph that this worker lacks may be served by another one of a rolling deploy. */
 const maxGraphTries = 3;
+/** A database that is away is asked again this soon, on any worker. */
+const storagePauseMs = 500;
 /** The gateways look at the row now instead of at their next poll. */
 const wakeFrame: FrameBody = { kind: 'wake', data: null };
 
@@ -52,11 +56,7 @@ export const createRunTurn =
     const { workflowId = '', runId = '' } = workflowExecution ?? {};
     const progress: Tracked = { now: undefined, frames: undefined };
     const heart = setInterval(() => {
-      const { now, frames } = progress;
-      const nodes = frames?.steps.at(-1)?.nodes ?? [];
-      context.heartbeat(
-        now === undefined ? null : { seq: now.claim.seq, step: frames?.step ?? now.step, nodes },
-      );
+      context.heartbeat(progressOf(progress));
     }, heartbeatMs);
     try {
       return await deps.live.adopt(`${workflowId}/${runId}/${activityId}`, async () => {
@@ -68,15 +68,31 @@ export const createRunTurn =
         });
         return await afterClaim(deps, claimed, progress);
       });
+    } catch (error) {
+      throw crossing(deps, error);
     } finally {
       clearInterval(heart);
     }
   };
 
+/** What crosses Temporal is a code (A6): the words of an error nobody expected stay in this process' log. */
+function crossing(deps: RunTurnDeps, error: unknown): Error {
+  if (error instanceof ApplicationFailure) return error;
+  if (error instanceof StorageUnavailable) return tryAgain('StorageUnavailable', storagePauseMs);
+  deps.log.error({ err: error }, 'runTurn broke');
+  return tryAgain('Internal');
+}
+
 /** What the heartbeat tells; set once the turn is claimed. */
 interface Tracked {
   now: ClaimedTurn | undefined;
   frames: TurnFrames | undefined;
+}
+
+/** Where the turn is; null before it is claimed. */
+function progressOf({ now, frames }: Tracked): TurnProgress | null {
+  if (now === undefined || frames === undefined) return null;
+  return { seq: now.claim.seq, step: frames.step, nodes: frames.steps.at(-1)?.nodes ?? [] };
 }
 
 async function afterClaim(

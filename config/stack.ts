@@ -34,5 +34,5 @@ export async function allStarted<T extends readonly unknown[]>(parts: {
   readonly [K in keyof T]: Promise<T[K]>;
 }): Promise<T> {
   await Promise.allSettled(parts);
-  return (await Promise.all(parts)) as unknown as T;
+  return await Promise.all(parts);
 }
