@@ -23,7 +23,7 @@ const toolsOf = (log: Log) =>
   );
 
 /** The types of messages and middleware do not know `exactOptionalPropertyTypes`. */
-const answering = (fields: object) => new AIMessage(fields as never);
+const answering = (fields: object) => new AIMessage(fields);
 const using = (...middleware: unknown[]) => ({ middleware: middleware as never });
 
 /** Calls both tools once for each human message, then answers. */
