@@ -7,6 +7,7 @@ import { type Known, tupleOf, withWrite } from './known.js';
 import { knownOf } from './load.js';
 import { selectTuples } from './listing.js';
 import { pack } from './pack.js';
+import { withPendingSends } from './pending-sends.js';
 import { listCheckpoints, readCheckpoint, type View } from './rows.js';
 import type { PutCheckpoint, PutWrites } from './saver-class.js';
 import { packShared } from './sharing.js';
@@ -66,9 +67,7 @@ export class Checkpoints {
 
   async tuple(ns: string, id: string | null): Promise<CheckpointTuple | undefined> {
     const known = id === null ? await this.newest(ns) : await this.find(ns, id);
-    return known === null
-      ? undefined
-      : tupleOf(this.#writer.serde, this.#view.thread.threadId, known);
+    return known === null ? undefined : this.#tupleOf(known);
   }
 
   /** Synchronous up to the buffer, so that rows keep the order of the calls. */
@@ -127,11 +126,15 @@ export class Checkpoints {
     const buffered = this.buffer.checkpoints.filter((known) => ns === undefined || known.ns === ns);
     const all = [...buffered.toReversed(), ...stored];
     yield* selectTuples(all, id, options, async (one) =>
-      tupleOf(
-        this.#writer.serde,
-        this.#view.thread.threadId,
-        'entries' in one ? one : this.#withBuffered(await knownOf(this.#writer, one)),
-      ),
+      this.#tupleOf('entries' in one ? one : this.#withBuffered(await knownOf(this.#writer, one))),
+    );
+  }
+
+  async #tupleOf(known: Known): Promise<CheckpointTuple> {
+    const { threadId } = this.#view.thread;
+    const tuple = await tupleOf(this.#writer.serde, threadId, known);
+    return withPendingSends(tuple, async () =>
+      known.parentId === null ? undefined : this.tuple(known.ns, known.parentId),
     );
   }
 
