@@ -13,8 +13,8 @@ export interface KnownList {
   readonly prints: readonly Print[];
 }
 
-/** Element → property → item → field: reaches the text of a content block and the arguments of a tool call. */
-const printDepth = 3;
+/** Element → property → item → field → its fields: reaches the text of a content block and the arguments of a tool call. */
+const printDepth = 4;
 
 export function printOf(element: unknown): Print {
   if (typeof element !== 'object' || element === null) return [];

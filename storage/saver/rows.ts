@@ -131,7 +131,7 @@ export interface ListVersion {
   readonly version: string;
 }
 
-/** Versions with all that they continue. */
+/** Versions with all that they continue. CROSS JOIN keeps SQLite from walking all rows for each link of a chain. */
 function* readChains(
   view: View,
   ns: string,
@@ -148,7 +148,8 @@ function* readChains(
     `WITH RECURSIVE chain (channel, version, base, keep, type, rest) AS (
        SELECT ${fields('d')} FROM et_deltas d WHERE ${thread} AND (${any.join(' OR ')})
        UNION ALL
-       SELECT ${fields('d')} FROM chain c JOIN et_deltas d ON ${thread} AND d.channel = c.channel AND d.version = c.base
+       SELECT ${fields('d')} FROM chain c CROSS JOIN et_deltas d
+       WHERE ${thread} AND d.channel = c.channel AND d.version = c.base
      ) SELECT ${fields('chain')} FROM chain`,
     ...scopeOf(view),
     ns,
