@@ -7,6 +7,7 @@ import { turnOutput } from './output.js';
 import type { GraphRun, RunToStop, Stop } from './port.js';
 import { recheck } from './recovery.js';
 import { startInput } from './start-input.js';
+import { startStatefulSubgraphs } from './stateful-subgraphs.js';
 import { nameOf, recursionLimit, stopOfError } from './stop-of-error.js';
 import { StepBorders } from './step-borders.js';
 import { successorsOf } from './successors.js';
@@ -50,6 +51,7 @@ async function start(run: GraphRun, reader: ChunkReader): Promise<Stop> {
   const borders = new StepBorders(run);
   if (borders.isExhausted()) return recursionLimit(recursionLimitOf(run));
   stampMessageIds(attempt.saver);
+  startStatefulSubgraphs(run);
   attempt.onSuperstep = (step) => {
     reader.superstep(step);
     borders.reached(step);

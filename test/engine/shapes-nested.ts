@@ -149,10 +149,55 @@ const besideSubgraph: Shape = {
   turns: [message('one'), message('two')],
 };
 
+const remembering: Shape = {
+  name: 'subgraph with checkpointer: true',
+  build: (log, saving) =>
+    asGraph(
+      new StateGraph(Trace)
+        .addNode(
+          'before',
+          log.node('before', () => ({ trace: ['before'] })),
+        )
+        .addNode('inner', inner(log, false).compile({ checkpointer: true }))
+        .addNode(
+          'after',
+          log.node('after', (s: TraceState) => ({ messages: [say(s.trace.join())] })),
+        )
+        .addEdge(START, 'before')
+        .addEdge('before', 'inner')
+        .addEdge('inner', 'after')
+        .compile(saving),
+    ),
+  turns: [message('one'), message('two'), message('three')],
+};
+
+const rememberingAsk: Shape = {
+  name: 'subgraph with checkpointer: true that asks, twice in a turn',
+  resumeWidth: 2,
+  build: (log, saving) =>
+    asGraph(
+      new StateGraph(Trace)
+        .addNode('inner', inner(log, true).compile({ checkpointer: true }))
+        .addNode(
+          'again',
+          log.node('again', () => ({ trace: ['again'] })),
+        )
+        .addEdge(START, 'inner')
+        .addEdge('inner', 'again')
+        .addConditionalEdges('again', ({ trace }) =>
+          trace.filter((t) => t === 'again').length % 2 === 1 ? 'inner' : '__end__',
+        )
+        .compile(saving),
+    ),
+  turns: [message('one'), resume('a'), resume('b'), message('two'), resume('c'), resume('d')],
+};
+
 export const nestedShapes: readonly Shape[] = [
   subgraph,
   interruptInside,
   calledInside,
   breakpointInside,
   besideSubgraph,
+  remembering,
+  rememberingAsk,
 ];
