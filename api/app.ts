@@ -1,4 +1,5 @@
 /** The gateway as an express application: routes and what stands around them. It listens to nothing; `server.ts` does. */
+import { setMaxListeners } from 'node:events';
 import express, { type Application, type Request, type Response } from 'express';
 import helmet from 'helmet';
 import { jsonBody } from './body.js';
@@ -13,6 +14,8 @@ export function createApp(deps: GatewayDeps): Application {
   const { storage, relay, log, settings } = deps;
   const watch = turnWatch({ turns: storage.turns, relay, pollMs: settings.pollMs, log });
   const gateway: Gateway = { ...deps, watch };
+  // Every open stream and every waiter listens to it: no leak.
+  setMaxListeners(0, deps.closing);
   const app = express();
   app.disable('x-powered-by').disable('etag');
   app.use(requestLog(log), limitHeaders, helmet(), neverStored);

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Relay } from '../contracts/frames.js';
 import type { Storage } from '../storage/port.js';
-import type { Waker } from './waker.js';
+import type { Waker } from '../contracts/waker.js';
 
 /** Who asks. The one port that says it, so that authentication has one place (DESIGN 15.1). */
 export interface Caller {

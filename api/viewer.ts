@@ -87,7 +87,8 @@ export function moveTo(viewer: Viewer, fence: number, step: number): Shows {
  * waits. Gives the same viewer when the gap cannot be closed yet.
  */
 export function catchUp(viewer: Viewer, known: Shown | undefined): Shows {
-  const [first, ...later] = viewer.waiting ?? [];
+  if (viewer.waiting === null) return { viewer, events: [] };
+  const [first, ...later] = viewer.waiting;
   const follows = first?.seq === viewer.seq + 1;
   const joins = viewer.seq === 0 && viewer.text === '';
   if (known !== undefined && reaches(known, viewer) && (joins || !follows)) {

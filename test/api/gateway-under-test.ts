@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { createApp } from '../../api/app.js';
 import { defaultSettings, identifyEverybody, type GatewayDeps } from '../../api/deps.js';
 import { listen } from '../../api/server.js';
-import type { TurnWake, Waker } from '../../api/waker.js';
+import type { TurnWake, Waker } from '../../contracts/waker.js';
 import type { FrameBody, Relay } from '../../contracts/frames.js';
 import { openStorage } from '../../storage/open.js';
 import type { Claim, ClaimedTurn, Settled, Settlement, Storage } from '../../storage/port.js';
