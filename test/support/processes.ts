@@ -15,9 +15,13 @@ export interface Proc {
 
 const keptLogChars = 100_000;
 
-/** Starts `everthread <args>` with these variables beside the test's own. */
-export function everthread(args: readonly string[], env: Record<string, string>): Proc {
-  const child = spawn(process.execPath, ['bin/everthread.js', ...args], {
+/** Starts `everthread <args>` with these variables beside the test's own, and flags for Node itself. */
+export function everthread(
+  args: readonly string[],
+  env: Record<string, string>,
+  nodeFlags: readonly string[] = [],
+): Proc {
+  const child = spawn(process.execPath, [...nodeFlags, 'bin/everthread.js', ...args], {
     env: { ...process.env, NO_COLOR: '1', NODE_OPTIONS: '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -48,6 +52,7 @@ export const untilReady = (url: string, proc: Proc): Promise<true> =>
 
 export interface Cluster {
   readonly url: string;
+  readonly gateway: Proc;
   readonly workers: Proc[];
   /** Starts one more worker. */
   addWorker(): Proc;
@@ -90,5 +95,5 @@ export async function startCluster(options: {
     await stop();
     throw error;
   }
-  return { url, workers, addWorker, stop };
+  return { url, gateway, workers, addWorker, stop };
 }

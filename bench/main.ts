@@ -1,0 +1,76 @@
+/** `npm run bench`: what a turn costs beyond its model, next to what Temporal and one commit cost at least. */
+import { mkdirSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { profileTables } from './cpu-profile.js';
+import { growthTables } from './rows/growth.js';
+import { loadTables } from './rows/load.js';
+import { postgresTables } from './rows/postgres.js';
+import { startTables } from './rows/start.js';
+import { tokenTables } from './rows/token.js';
+import { openStage } from './stage.js';
+import type { Stage } from './stage.js';
+import { printed } from './table.js';
+import type { Table } from './table.js';
+
+const rows: Readonly<Record<string, (stage: Stage) => Promise<readonly Table[]>>> = {
+  load: loadTables,
+  growth: growthTables,
+  token: tokenTables,
+  start: startTables,
+  postgres: postgresTables,
+};
+
+const help = `npm run bench -- [--quick] [--only <row>] [--cpu-prof <folder>]
+
+  --quick      about a minute: shows that it runs; its figures mean nothing
+  --only       one of: ${Object.keys(rows).join(', ')} (may be given again)
+  --cpu-prof   writes CPU profiles of the one-node load into the folder and prints where the time went
+
+  load      turns/s, latency and CPU per turn at 1, 16 and 64 threads, beside the Temporal floor and express + one commit
+  growth    turn 10 against turn 1000; restart and kill -9
+  token     from the model's token to the client's event
+  start     from the command to ready
+  postgres  gateway and worker as processes of their own
+
+The table goes to stdout, progress to stderr. Run it on an otherwise idle machine: it takes about ten minutes.`;
+
+/** Above this, something else on the machine is being measured, too. */
+const quietLoad = 1;
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      help: { type: 'boolean' },
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string', multiple: true },
+      'cpu-prof': { type: 'string' },
+    },
+  });
+  if (values.help === true) {
+    console.log(help);
+    return;
+  }
+  const chosen = values.only ?? Object.keys(rows);
+  for (const name of chosen)
+    if (!(name in rows))
+      throw new Error(`There is no row "${name}". Rows: ${Object.keys(rows).join(', ')}.`);
+  const profiles = values['cpu-prof'];
+  if (profiles !== undefined) mkdirSync(profiles, { recursive: true });
+  const stage = await openStage({ quick: values.quick, profiles });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void stage.parts.stop().finally(() => process.exit(1)));
+  const [busy = 0] = loadavg();
+  if (busy > quietLoad)
+    stage.say(`the machine is busy (load ${busy.toFixed(1)}): do not believe the figures`);
+  try {
+    for (const name of chosen)
+      for (const table of (await rows[name]?.(stage)) ?? []) console.log(printed(table));
+    if (profiles !== undefined)
+      for (const table of profileTables(profiles)) console.log(printed(table));
+  } finally {
+    await stage.parts.stop();
+  }
+}
+
+await main();
