@@ -3,6 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Failure } from '../contracts/failure.js';
 import { classifyProviderError } from '../llm/provider-errors.js';
 import type { RetryableCode } from '../llm/provider-errors.js';
+import { Unstorable } from '../storage/port.js';
 
 /** What to do about a thrown error: settle at once, or count a try. */
 export type Verdict =
@@ -20,6 +21,7 @@ const maxModelTries = 6;
 const maxUnknownTries = 3;
 
 export function judge(error: unknown): Verdict {
+  if (error instanceof Unstorable) return { kind: 'final', failure: unstorable };
   const found = classifyProviderError(error, Date.now());
   switch (found.kind) {
     case 'final':
@@ -39,6 +41,12 @@ export function judge(error: unknown): Verdict {
       };
   }
 }
+
+/** No retry helps: the values themselves cannot be stored. */
+export const unstorable: Failure = {
+  code: 'unstorable',
+  message: 'The database cannot store what the graph left.',
+};
 
 /** What a person reads when the tries are used up. */
 const gaveUp: Record<RetryableCode, string> = {

@@ -31,6 +31,7 @@ export async function runGraph(
   frames: TurnFrames,
 ): Promise<GraphEnd> {
   const { claim } = turn;
+  frames.running = turn.pendingNodes ?? [];
   const stopper = new AbortController();
   let ended: Ended | undefined;
   const end = (why: Ended): void => {
@@ -41,7 +42,11 @@ export async function runGraph(
     turn,
     checkpoint: graph.modules.checkpoint,
     writerVersion: graph.modules.versions.checkpoint,
-    flush: (held: Claim, rows) => flushSurely(deps.storage.claims, held, rows, stopper.signal),
+    flush: async (held, rows) => {
+      const flushed = await flushSurely(deps.storage.claims, held, rows, stopper.signal);
+      frames.running = rows.superstep?.next ?? frames.running;
+      return flushed;
+    },
     hold: turn.input.kind === 'resume' && turn.step === 0,
   });
   attempt.onLost = (outcome) =>

@@ -92,7 +92,7 @@ interface Tracked {
 /** Where the turn is; null before it is claimed. */
 function progressOf({ now, frames }: Tracked): TurnProgress | null {
   if (now === undefined || frames === undefined) return null;
-  return { seq: now.claim.seq, step: frames.step, nodes: frames.steps.at(-1)?.nodes ?? [] };
+  return { seq: now.claim.seq, step: frames.step, nodes: frames.running };
 }
 
 async function afterClaim(

@@ -5,7 +5,7 @@ import type { Stop } from '../engine/port.js';
 import { Unstorable } from '../storage/port.js';
 import type { ClaimedTurn, Progress, Settled, Settlement } from '../storage/port.js';
 import type { FlushRows } from '../storage/saver/port.js';
-import { judge, pauseMs, staleFence, tryAgain } from './failures.js';
+import { judge, pauseMs, staleFence, tryAgain, unstorable } from './failures.js';
 import { settleSurely } from './persist.js';
 import type { GraphEnd } from './run-graph.js';
 import type { RunTurnDeps } from './run-turn.js';
@@ -96,11 +96,7 @@ async function settle(
     return fromSettled(deps, await settleSurely(deps.storage.claims, turn.claim, work, never));
   } catch (error) {
     if (!(error instanceof Unstorable)) throw error;
-    const failure: Failure = {
-      code: 'unstorable',
-      message: 'The database cannot store what the graph left.',
-    };
-    const work = { settlement: { kind: 'failed', failure } as const, rows: null };
+    const work = { settlement: { kind: 'failed', failure: unstorable } as const, rows: null };
     return fromSettled(deps, await settleSurely(deps.storage.claims, turn.claim, work, never));
   }
 }

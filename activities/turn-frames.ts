@@ -8,6 +8,8 @@ export interface TurnFrames {
   /** Finished supersteps of this attempt, for the result that the Web UI shows. */
   readonly steps: readonly StepSummary[];
   readonly step: number;
+  /** Nodes of the superstep under way, as far as known: what the last flush said comes next. */
+  running: readonly string[];
   /** Last frame and all text shown by this attempt, for the draft row. */
   readonly seq: number;
   readonly text: string;
@@ -26,6 +28,7 @@ export function turnFrames(relay: Relay, claim: Claim, finishedSteps: number): T
       relay.publish([{ ...body, turn: claim.turnId, fence: claim.fence, step, seq }]);
     },
     steps,
+    running: [],
     get step() {
       return finishedSteps + steps.length;
     },

@@ -15,6 +15,12 @@ export interface Proc {
 
 const keptLogChars = 100_000;
 
+/** The test's own variables, without those that only tests know. */
+const outside = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('EVERTHREAD_TEST_')),
+  );
+
 /** Starts `everthread <args>` with these variables beside the test's own, and flags for Node itself. */
 export function everthread(
   args: readonly string[],
@@ -22,9 +28,11 @@ export function everthread(
   nodeFlags: readonly string[] = [],
 ): Proc {
   const child = spawn(process.execPath, [...nodeFlags, 'bin/everthread.js', ...args], {
-    env: { ...process.env, NO_COLOR: '1', NODE_OPTIONS: '', ...env },
+    env: { ...outside(), NO_COLOR: '1', NODE_OPTIONS: '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  // A test run that is cut off takes its processes along.
+  process.once('exit', () => child.kill('SIGKILL'));
   let text = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (data: Buffer) => (text = (text + data.toString()).slice(-keptLogChars)));
