@@ -27,6 +27,8 @@ export function profileTables(folder: string): readonly Table[] {
 }
 
 const shownRows = 25;
+/** Some functions are named by a long regular expression. */
+const shownChars = 60;
 
 function rowsOf({ nodes, samples, timeDeltas }: Profile): string[][] {
   const places = new Map(nodes.map((n) => [n.id, placeOf(n.callFrame)]));
@@ -39,7 +41,11 @@ function rowsOf({ nodes, samples, timeDeltas }: Profile): string[][] {
   return [...sums]
     .toSorted(([, a], [, b]) => b - a)
     .slice(0, shownRows)
-    .map(([place, ms]) => [place, ms.toFixed(0), ((ms * 100) / busy).toFixed(1)]);
+    .map(([place, ms]) => [
+      place.slice(0, shownChars),
+      ms.toFixed(0),
+      ((ms * 100) / busy).toFixed(1),
+    ]);
 }
 
 function placeOf({ functionName, url }: Profile['nodes'][number]['callFrame']): string {

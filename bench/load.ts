@@ -64,7 +64,7 @@ export async function runLoad(plan: LoadPlan, { turn, cpu }: Loaded): Promise<Lo
 }
 
 /** How long a thread rests before a turn that is to find it idle: longer than the 50 ms that Temporal may hold its next task. */
-const restMs = 150;
+export const restMs = 150;
 
 /** One turn at a time, each after a rest. */
 export async function idleLatencies(

@@ -1,10 +1,11 @@
 /** What a long thread costs: its late turns against its early ones, and after a restart. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '../../test/support/until.js';
 import { loggedBytes, rowBytes } from '../bytes-written.js';
 import { chatTurns } from '../http-turns.js';
-import { idleLatencies, median } from '../load.js';
+import { idleLatencies, median, restMs } from '../load.js';
 import { fixtureEnv, marksIn, startProduct } from '../product.js';
 import type { Product, ProductOptions } from '../product.js';
 import { userMessage } from '../prose.js';
@@ -27,7 +28,9 @@ export async function growthTables(stage: Stage): Promise<readonly Table[]> {
   const { quick, say } = stage;
   const [longTurn, toolTurn, restartTurn] = quick ? [80, 50, 40] : [1_000, 500, 500];
   const marks = path.join(stage.folder('marks'), 'marks');
-  const options: ProductOptions = { name: 'growth', env: fixtureEnv(stage, marks) };
+  const { address } = await stage.temporal();
+  const env = fixtureEnv(stage, marks);
+  const options: ProductOptions = { name: 'growth', env, temporalAddress: address };
   let product = await startProduct(stage, options);
   const turnsOf = (graph: string, prefix: string): Turn => {
     const turn = chatTurns(product.client, { prefix, graph }, userMessage);
@@ -56,6 +59,7 @@ export async function growthTables(stage: Stage): Promise<readonly Table[]> {
 
   say('restarts');
   const again = async (): Promise<Product> => {
+    await pause(restMs); // the last turn's end is reported: the threads are idle
     await product.end('SIGKILL');
     return await startProduct(stage, { ...options, dataFolder: product.dataFolder });
   };
@@ -83,7 +87,7 @@ export async function growthTables(stage: Stage): Promise<readonly Table[]> {
       budget: '<= 1.5',
     }),
     {
-      title: 'After kill -9 and a start (Temporal and the product; times from readiness)',
+      title: 'After kill -9 of the product and a start (times from readiness)',
       columns: ['', 'median', 'worst', 'budget'],
       rows: [
         timesRow(`first reply on a ${restartTurn}-turn thread`, firstReplies, '<= 1 s'),

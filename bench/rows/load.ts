@@ -34,7 +34,7 @@ export async function loadTables(stage: Stage): Promise<readonly Table[]> {
     const plan: LoadPlan = {
       threads,
       warmUpMs: quick ? 500 : 4_000,
-      measureMs: quick ? 1_500 : 15_000,
+      measureMs: quick ? 1_500 : 12_000,
     };
     say(`${threads} threads: floor`);
     const least = await floor.load(plan);

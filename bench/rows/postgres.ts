@@ -36,7 +36,7 @@ export async function postgresTables(stage: Stage): Promise<readonly Table[]> {
     postgres: treeCpuMs(postgres.pid),
   });
   say(`${threads} threads on PostgreSQL`);
-  const plan = { threads, warmUpMs: quick ? 500 : 4_000, measureMs: quick ? 1_500 : 15_000 };
+  const plan = { threads, warmUpMs: quick ? 500 : 4_000, measureMs: quick ? 1_500 : 12_000 };
   const load = await runLoad(plan, {
     turn: chatTurns(client, { prefix: 'load', graph: 'chat' }, userMessage),
     cpu,
