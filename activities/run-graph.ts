@@ -47,13 +47,14 @@ export async function runGraph(
       frames.running = rows.superstep?.next ?? frames.running;
       return flushed;
     },
-    hold: turn.input.kind === 'resume' && turn.step === 0,
+    // A static breakpoint is passed by null, which may be repeated; an answer may not reach the next question (P5).
+    hold: turn.input.kind === 'resume' && turn.input.value !== null && turn.step === 0,
   });
   attempt.onLost = (outcome) =>
     end(
       outcome instanceof Error ? { kind: 'storage', error: outcome } : { kind: 'flush', outcome },
     );
-  const drain = { request: (): void => undefined };
+  const drain = drainSwitch();
   const releases = watchers(deps, turn, frames, { end, drain });
   try {
     const stop = await deps.runToStop(
@@ -99,6 +100,24 @@ const graphRun = (
   drain: run.drain,
   emit: (frame) => run.frames.emit(frame),
 });
+
+/** A drain that is asked for before the engine listens is asked for again when it does. */
+function drainSwitch(): { request: () => void } {
+  let asked = false;
+  let act = (): void => undefined;
+  return {
+    get request() {
+      return () => {
+        asked = true;
+        act();
+      };
+    },
+    set request(listener) {
+      act = listener;
+      if (asked) listener();
+    },
+  };
+}
 
 /** Everything that watches the run from outside; each entry ends one of them. */
 function watchers(

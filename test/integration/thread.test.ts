@@ -24,7 +24,7 @@ const textOf = (message: BaseMessage | undefined): string =>
 /** Says how many people's messages it has seen, and repeats the last one. */
 const echo = new StateGraph(MessagesAnnotation)
   .addNode('answer', ({ messages }) => {
-    const people = messages.filter((m) => m instanceof HumanMessage || m.getType() === 'human');
+    const people = messages.filter((m) => HumanMessage.isInstance(m));
     return { messages: [new AIMessage(`seen ${people.length}: ${textOf(people.at(-1))}`)] };
   })
   .addEdge(START, 'answer')
