@@ -63,7 +63,7 @@ const bad: [string, unknown, Record<string, string>, number][] = [
 ];
 
 describe('bad requests write nothing and say why', () => {
-  test.each(bad)('%s', async (_name, body, headers, status) => {
+  test.each(bad)('A1 A5 %s', async (_name, body, headers, status) => {
     const wakes = gateway.wakes.length;
     expectProblem(await gateway.post('/v1/chat', body, headers), status);
     expect(gateway.wakes).toHaveLength(wakes);
@@ -78,7 +78,7 @@ describe('bad requests write nothing and say why', () => {
     ['two kinds of input', '{"input":1,"message":"a"}'],
     ['no kind of input', '{"graph":"agent"}'],
   ];
-  test.each(inputs)('an input with %s', async (_name, body) => {
+  test.each(inputs)('A1 an input with %s', async (_name, body) => {
     expectProblem(await gateway.post('/v1/threads/input/turns', body), 400);
     expect((await gateway.get('/v1/threads/input')).status).toBe(404);
   });

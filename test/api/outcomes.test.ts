@@ -144,7 +144,7 @@ describe('P9 once accepted, every answer names the turn', () => {
     expect((await gateway.get(a.headers.get('location') ?? '')).json.response).toBe('later');
   });
 
-  test('Temporal down: 202, and a stream that stays open', async () => {
+  test('A3 Temporal down: 202, and a stream that stays open', async () => {
     const wake = { wake: () => Promise.reject(new Error('UNAVAILABLE')) };
     await begin({ deps: { wake } });
     const a = await gateway.post('/v1/threads/t/turns', say);
@@ -164,7 +164,7 @@ describe('P9 once accepted, every answer names the turn', () => {
     gateway = { ...gateway, close: () => close().then(real.close) };
   };
 
-  test('database down: 503, nothing is written, the process stays up', async () => {
+  test('A3 database down: 503, nothing is written, the process stays up', async () => {
     await failing(
       () => () => Promise.reject(new StorageUnavailable('connection refused at 10.0.0.1')),
     );

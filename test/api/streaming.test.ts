@@ -34,7 +34,7 @@ const lossyRelay = (passes: (frame: Frame) => boolean): Relay => {
 };
 
 describe('P10 what viewers are shown', () => {
-  test('tokens come one by one under unique ids, and all viewers end with the committed text', async () => {
+  test('S2 tokens come one by one under unique ids, and all viewers end with the committed text', async () => {
     await begin();
     const mine = await gateway.stream('/v1/threads/t/turns', say);
     const worker = await workers.next();
@@ -55,7 +55,7 @@ describe('P10 what viewers are shown', () => {
     for (const { events } of [mine, late]) expect(shownText(events)).toBe('one two three');
   });
 
-  test('a lost worker: reset once, the text of finished steps stays, the zombie is not shown', async () => {
+  test('S2 P10 a lost worker: reset once, the text of finished steps stays, the zombie is not shown', async () => {
     await begin();
     const stream = await gateway.stream('/v1/threads/t/turns', say);
     const lost = await workers.next();
@@ -127,7 +127,7 @@ describe('P10 what viewers are shown', () => {
     expect(names(await stream.rest())).toEqual(['accepted', 'token', 'snapshot', 'token', 'done']);
   });
 
-  test('Last-Event-ID of another fence is reset; garbage is ignored; both get the full text', async () => {
+  test('S3 Last-Event-ID of another fence is reset; garbage is ignored; both get the full text', async () => {
     await begin();
     const posted = await gateway.stream('/v1/threads/t/turns', say);
     const lost = await workers.next();
@@ -184,7 +184,7 @@ describe('how streams end', () => {
     expect((await deleted.rest()).at(-1)?.json.code).toBe('thread_deleted');
   });
 
-  test('a reader that leaves cancels nothing', async () => {
+  test('S4 a reader that leaves cancels nothing', async () => {
     await begin();
     const stream = await gateway.stream('/v1/threads/t/turns', say);
     const worker = await workers.next();
@@ -214,7 +214,7 @@ const flood = 3_000;
 const lump = 'x'.repeat(8_191) + ' ';
 
 describe('readers that are slow', () => {
-  test('one that reads nothing is cut off, and the gateway keeps little for it', async () => {
+  test('S4 one that reads nothing is cut off, and the gateway keeps little for it', async () => {
     await begin({ settings: { stream: fast } });
     const { socket, got } = pausedReader('dead');
     const worker = await workers.next();

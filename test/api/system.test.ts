@@ -59,7 +59,7 @@ describe('what the gateway says of itself', () => {
     });
   });
 
-  test('a log line has ids, route, status and time, and no text', async () => {
+  test('A6 a log line has ids, route, status and time, and no text', async () => {
     const { post, logged } = await startWith();
     await post(
       '/v1/chat',

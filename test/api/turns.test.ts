@@ -29,7 +29,7 @@ describe.each([
     expect(b.json).toMatchObject({ thread_id: a.json.thread_id, seq: 2, version: 2 });
   });
 
-  test('a stream ends with done, whose data are the bytes of the JSON answer', async () => {
+  test('S1 C2 a stream ends with done, whose data are the bytes of the JSON answer', async () => {
     const stream = await gateway.stream('/v1/threads/s-1/turns', { message: 'stream me' });
     expect(stream.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
     expect(stream.headers.get('cache-control')).toBe('no-cache, no-transform');
@@ -67,7 +67,7 @@ describe.each([
     });
   });
 
-  test('P9 one key is one turn: attached while it runs, replayed byte for byte after, refused for another body', async () => {
+  test('A2 C2 P9 one key is one turn: attached while it runs, replayed byte for byte after, refused for another body', async () => {
     const key = { 'idempotency-key': 'k-1', 'x-thread-id': 'keys' };
     const body = { message: 'once' };
     const both = await Promise.all([

@@ -67,7 +67,7 @@ describe.each(backends)('saver on %s', (kind) => {
     },
   );
 
-  test('P4 each superstep that something follows is flushed, the last one settles', async () => {
+  test('C3 P4 each superstep that something follows is flushed, the last one settles', async () => {
     const { opened, last } = await thread().run({ graph: agent, input: human('a') });
     expect(opened.flushed.map(({ superstep }) => superstep)).toEqual([
       { finished: 1, ran: ['model'], next: ['tools', 'tools'] },

@@ -150,7 +150,7 @@ describe('cost', () => {
     ['a chat', chat],
     ['an agent with Sends', agent],
   ] as [string, Runnable][])(
-    '%s writes as much after 1,000 messages as after 20',
+    'C7 %s writes as much after 1,000 messages as after 20',
     async (_, graph) => {
       const storage = await openStorage({ kind: 'memory' }, { autoMigrate: true });
       const bytesAfter = async (count: number): Promise<number> => {

@@ -120,7 +120,7 @@ describe.each(backends)('accepting turns on %s', (kind) => {
     expect(await storage.threads.get(s.thread)).toBeUndefined();
   });
 
-  test('P9 a thread is bound to its first graph', async () => {
+  test('T4 P9 a thread is bound to its first graph', async () => {
     const s = new Scenario(storage);
     await s.turn({ graph: 'tools' });
     expect(await s.accept({ graph: 'other' })).toEqual({ kind: 'graph_mismatch', bound: 'tools' });

@@ -61,7 +61,7 @@ describe.each(backends)('claims on %s', (kind) => {
     expect((await s.claimed({ activityId: 1, attempt: 3 })).claim.seq).toBe(next.seq);
   });
 
-  test('P4 a stale fence writes nothing', async () => {
+  test('C6 P4 a stale fence writes nothing', async () => {
     const s = new Scenario(storage);
     const turn = await s.turn();
     const zombie = await s.claimed();

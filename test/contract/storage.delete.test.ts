@@ -28,7 +28,7 @@ describe.each(backends)('deleting threads on %s', (kind) => {
     });
   });
 
-  test('P8 a deleted thread looks like one that never was', async () => {
+  test('T5 P8 a deleted thread looks like one that never was', async () => {
     const s = new Scenario(storage);
     await s.committed();
     await storage.threads.delete(s.thread);

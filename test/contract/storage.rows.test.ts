@@ -28,7 +28,7 @@ describe.each(backends)('saver rows on %s', (kind) => {
   const checkpointsOf = (s: Scenario) => rowsOf(s, 'et_checkpoints', "ns || '/' || checkpoint_id");
   const writesOf = (s: Scenario) => rowsOf(s, 'et_writes', 'checkpoint_id');
 
-  test('P4 the last rows and the commit are one transaction', async () => {
+  test('C4 P4 the last rows and the commit are one transaction', async () => {
     const s = new Scenario(database.storage);
     await s.turn();
     const { claim } = await s.claimed();

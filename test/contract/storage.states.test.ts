@@ -93,7 +93,7 @@ describe.each(backends)('turn states on %s', (kind) => {
       ([event, next]) => [state, event, next] as [TurnStatus, TurnEvent, TurnStatus],
     ),
   );
-  test.each(cells)('settled is final: %s, then %s, is %s', async (state, event, next) => {
+  test.each(cells)('T3 settled is final: %s, then %s, is %s', async (state, event, next) => {
     const s = new Scenario(storage);
     const { turnId, seq, epoch } = await s.turn();
     const claim = { thread: s.thread, turnId, seq, epoch, fence: 1 };

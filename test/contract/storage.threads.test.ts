@@ -68,7 +68,7 @@ describe.each(backends)('threads and turns on %s', (kind) => {
     });
   });
 
-  test('DESIGN 5 versions are dense: failed and cancelled turns leave the head', async () => {
+  test('C1 C5 versions are dense: failed and cancelled turns leave the head', async () => {
     const s = new Scenario(storage);
     await s.committed();
     const failed = await s.turn();
@@ -123,7 +123,7 @@ describe.each(backends)('threads and turns on %s', (kind) => {
     expect((await s.claimed()).claim.turnId).toBe(third.turnId);
   });
 
-  test('a turn id is found only under its own thread', async () => {
+  test('A4 a turn id is found only under its own thread', async () => {
     const s = new Scenario(storage);
     const { turnId } = await s.turn();
     const other = new Scenario(storage);
