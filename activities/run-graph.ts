@@ -96,7 +96,7 @@ const graphRun = (
   closeDangling: turn.closeDangling,
   stream: turn.stream,
   signal: run.signal,
-  slice: 'turn',
+  slice: graph.slice ?? 'turn',
   drain: run.drain,
   emit: (frame) => run.frames.emit(frame),
 });

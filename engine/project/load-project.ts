@@ -63,7 +63,7 @@ async function loadGraph(
   modulesAs: (format: ModuleFormat) => Promise<ProjectModules['modules']>,
 ): Promise<LoadedGraph> {
   const unwrapped = await unwrapGraph(await importGraphExport(folder, spec));
-  const { name, description } = spec;
+  const { file: _file, exportName: _exportName, ...named } = spec;
   const likely: ModuleFormat = isCommonJs(folder, spec) ? 'cjs' : 'esm';
   let modules = await modulesAs(likely);
   // A bundler or loader may have given the file the other build; the graph itself knows which class made it.
@@ -71,7 +71,7 @@ async function loadGraph(
     const other = await modulesAs(likely === 'esm' ? 'cjs' : 'esm');
     if (madeBy(other, unwrapped.graph)) modules = other;
   }
-  return { name, ...(description === undefined ? {} : { description }), ...unwrapped, modules };
+  return { ...named, ...unwrapped, modules };
 }
 
 /** Pregel itself is not exported by every version; it is the base of what `compile` returns, two classes up. */

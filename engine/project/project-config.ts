@@ -9,7 +9,11 @@ export interface GraphSpec {
   /** `default` when the file names none. */
   readonly exportName: string;
   readonly description?: string;
+  /** `superstep` makes each superstep an activity of its own in the Web UI; `turn` (the default) costs less. */
+  readonly slice?: Slice;
 }
+
+export type Slice = 'turn' | 'superstep';
 
 export interface ProjectConfig {
   readonly folder: string;
@@ -21,7 +25,11 @@ export interface ProjectConfig {
 
 const graphSchema = z.union([
   z.string().min(1),
-  z.object({ path: z.string().min(1), description: z.string().optional() }),
+  z.object({
+    path: z.string().min(1),
+    description: z.string().optional(),
+    slice: z.enum(['turn', 'superstep']).optional(),
+  }),
 ]);
 
 /** The langgraph.json of the LangGraph CLI, as far as a run needs it; other keys pass and are named in a warning. */
@@ -78,8 +86,7 @@ async function readJson(file: string): Promise<unknown> {
 }
 
 function graphSpec(name: string, graph: z.infer<typeof graphSchema>): GraphSpec {
-  const { path: location, description } =
-    typeof graph === 'string' ? { path: graph, description: undefined } : graph;
+  const { path: location, ...options } = typeof graph === 'string' ? { path: graph } : graph;
   // The last colon, and not that of a Windows drive.
   const colon = location.lastIndexOf(':');
   const split = colon > 1 ? colon : location.length;
@@ -87,6 +94,20 @@ function graphSpec(name: string, graph: z.infer<typeof graphSchema>): GraphSpec 
     name,
     file: location.slice(0, split),
     exportName: location.slice(split + 1) || 'default',
-    ...(description === undefined ? {} : { description }),
+    ...given(options),
+  };
+}
+
+/** What has a value: a key that holds `undefined` is not the same as no key. */
+function given({
+  description,
+  slice,
+}: {
+  description?: string | undefined;
+  slice?: Slice | undefined;
+}): Pick<GraphSpec, 'description' | 'slice'> {
+  return {
+    ...(description !== undefined && { description }),
+    ...(slice !== undefined && { slice }),
   };
 }

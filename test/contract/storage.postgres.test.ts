@@ -135,6 +135,12 @@ describe('races', () => {
     const other = await another();
     const ids = new Set<string>();
     for (let i = 0; i < 10; i++) ids.add((await new Scenario(storage).turn()).thread.threadId);
+    // An hour of silence: the pause to the next wake is then minutes, and no second look can be due.
+    await onPostgres(url, (client) =>
+      client.query(
+        'UPDATE et_turns SET accepted_at_ms = accepted_at_ms - 3600000, alive_at_ms = alive_at_ms - 3600000',
+      ),
+    );
     const taken = (
       await Promise.all([storage, other, storage, other].map((s) => s.claims.takeQuiet(0, 1_000)))
     ).flatMap((quiet) => quiet.map(({ thread }) => thread.threadId));

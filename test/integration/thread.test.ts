@@ -37,6 +37,15 @@ const asking = new StateGraph(Asking)
   .addEdge(START, 'ask')
   .compile();
 
+const sliced = new StateGraph(MessagesAnnotation)
+  .addNode('one', () => ({ messages: [new AIMessage('1')] }))
+  .addNode('two', () => ({ messages: [new AIMessage('2')] }))
+  .addNode('three', () => ({ messages: [new AIMessage('3')] }))
+  .addEdge(START, 'one')
+  .addEdge('one', 'two')
+  .addEdge('two', 'three')
+  .compile();
+
 let broken = 0;
 const failing = new StateGraph(MessagesAnnotation)
   .addNode('break', () => {
@@ -50,7 +59,12 @@ let temporal: Awaited<ReturnType<typeof startTestTemporal>>;
 let system: Durable;
 beforeAll(async () => {
   temporal = await startTestTemporal();
-  const graphs = [loaded('echo', echo), loaded('asking', asking), loaded('failing', failing)];
+  const graphs = [
+    loaded('echo', echo),
+    loaded('asking', asking),
+    loaded('failing', failing),
+    { ...loaded('sliced', sliced), slice: 'superstep' as const },
+  ];
   system = await durable({ address: temporal.address, graphs });
 });
 afterAll(async () => {
@@ -119,6 +133,15 @@ describe('a thread on a real Temporal server', () => {
     expect(next.seq).toBe(2);
     const { events } = await handleOf('broken').fetchHistory();
     expect(historyText(events)).not.toContain('a secret from the prompt');
+  });
+
+  test('a graph sliced by supersteps runs each as an activity of its own', async () => {
+    const turn = await system.settled(await system.post('sliced', 'x', { graph: 'sliced' }));
+    expect(turn.status).toBe('committed');
+    expect(turn.step).toBe(3);
+    const { events } = await handleOf('sliced').fetchHistory();
+    const activities = events?.filter((e) => e.activityTaskScheduledEventAttributes) ?? [];
+    expect(activities).toHaveLength(3);
   });
 
   test('P2 a long run continues as new between turns and loses none', async () => {
