@@ -138,7 +138,6 @@ describe('a thread on a real Temporal server', () => {
   test('a graph sliced by supersteps runs each as an activity of its own', async () => {
     const turn = await system.settled(await system.post('sliced', 'x', { graph: 'sliced' }));
     expect(turn.status).toBe('committed');
-    expect(turn.step).toBe(3);
     const { events } = await handleOf('sliced').fetchHistory();
     const activities = events?.filter((e) => e.activityTaskScheduledEventAttributes) ?? [];
     expect(activities).toHaveLength(3);
