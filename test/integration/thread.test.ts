@@ -92,6 +92,15 @@ describe('a thread on a real Temporal server', () => {
       return seen.inFlight ? undefined : seen;
     });
     expect(view).toEqual({ settledThrough: 1, target: 0, inFlight: false });
+    const { currentDetails } = await handleOf('known').query<{ currentDetails: string }>(
+      '__temporal_workflow_metadata',
+    );
+    expect(currentDetails).toBe('Settled through turn 1. Idle.');
+    const { events } = await handleOf('known').fetchHistory();
+    expect(historyText(events)).toContain('turns up to 1'); // the activity's summary
+    expect(historyText(events)).toContain('"nodes":["answer"]'); // its result: steps by name
+    const { raw } = await handleOf('known').describe();
+    expect(historyText(raw)).toContain('thread known of default');
   });
 
   test('A6 a further turn costs at most ten history events, and none holds text', async () => {
