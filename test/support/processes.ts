@@ -32,7 +32,9 @@ export function everthread(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   // A test run that is cut off takes its processes along.
-  process.once('exit', () => child.kill('SIGKILL'));
+  const kill = (): boolean => child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
   let text = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (data: Buffer) => (text = (text + data.toString()).slice(-keptLogChars)));
