@@ -3,23 +3,13 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
-import { lockInstance } from '../storage/lock-sqlite.js';
-import { openStorage } from '../storage/open.js';
-import type { StorageTarget } from '../storage/open.js';
-import { localRelay } from '../storage/relay-local.js';
-import { resolveTemporalCli, temporalCacheFolder } from '../temporal/cli-resolver.js';
-import { connectTemporal, openTemporal } from '../temporal/connection.js';
-import type { TemporalConnection, TemporalLink } from '../temporal/connection.js';
-import { keepDevServer } from '../temporal/dev-server-keeper.js';
-import { temporalFromEnvironment } from '../temporal/environment.js';
-import { installRuntime } from '../temporal/runtime.js';
-import type { TemporalSettings } from '../temporal/settings.js';
-import { temporalWaker } from '../temporal/waker.js';
-import { loadGraphs } from '../worker/graphs.js';
-import { startWorkerSide } from '../worker/worker-side.js';
-import { startGatewaySide } from './gateway-side.js';
-import { allStarted, stack } from '../config/stack.js';
+import { stack } from '../config/stack.js';
 import type { Stack } from '../config/stack.js';
+import { lockInstance } from '../storage/lock-sqlite.js';
+import type { StorageTarget } from '../storage/open.js';
+import { resolveTemporalCli, temporalCacheFolder } from '../temporal/cli-resolver.js';
+import { keepDevServer } from '../temporal/dev-server-keeper.js';
+import type { TemporalSettings } from '../temporal/settings.js';
 
 export interface DevReady {
   readonly gatewayUrl: string;
@@ -40,55 +30,29 @@ export interface DevOptions {
   readonly onProgress: (text: string) => void;
 }
 
+/** The Temporal server to use, once it answers. */
+export interface FoundTemporal {
+  readonly settings: TemporalSettings;
+  readonly uiUrl: string | undefined;
+}
+
 /** Starts everything; what was started is stopped again, in reverse order, when a later part fails. */
 export async function startDev(config: Config, options: DevOptions): Promise<Dev> {
   const parts = stack();
-  installRuntime((level, line) => options.log[level](line));
+  let starting: Promise<unknown> | undefined;
   try {
-    return await startParts(config, options, parts);
+    const target = lockedTarget(config, parts); // before Temporal starts: two instances must not share its file
+    const { booting, answering } = startTemporal(config, options, parts);
+    starting = answering;
+    await booting;
+    // The SDKs take more than a second of CPU to load: the server boots on the other core meanwhile.
+    const { startParts } = await import('./dev-parts.js');
+    return await startParts(config, { ...options, target, temporal: answering, parts });
   } catch (error) {
+    await Promise.allSettled([starting]); // what is still starting is then among the parts
     await parts.stop();
     throw error;
   }
-}
-
-async function startParts(config: Config, options: DevOptions, parts: Stack): Promise<Dev> {
-  const { log } = options;
-  const target = lockedTarget(config, parts); // before Temporal starts: two instances must not share its file
-  let onBroken: (error: Error) => void = () => undefined;
-  const broken = new Promise<never>((_, reject) => (onBroken = reject));
-  broken.catch(() => undefined); // whoever waits is told; nobody need wait
-  const [temporal, storage, served] = await allStarted([
-    startTemporal(config, options, parts),
-    openStorage(target, config).then((opened) => parts.add(opened, () => opened.close())),
-    loadGraphs(config, log),
-  ]);
-  const { connection, uiUrl, link } = temporal;
-  const relay = localRelay();
-  const wake = temporalWaker(link, { taskQueue: config.taskQueue, store: storage.store });
-  const worker = await startWorkerSide(
-    {
-      storage,
-      relay,
-      graphs: served.graphs,
-      connection: connection.native,
-      wake: (turn) => wake.wake(turn, { start: true }),
-      log,
-    },
-    config,
-  );
-  parts.add(worker, () => worker.stop());
-  worker.done.catch(onBroken);
-  const gateway = await startGatewaySide(
-    { storage, relay, wake, graphs: served, temporal: link, log },
-    config,
-  );
-  parts.add(gateway, () => gateway.close());
-  return {
-    ready: { gatewayUrl: gateway.url, uiUrl, graphs: served.names },
-    broken,
-    stop: () => parts.stop(),
-  };
 }
 
 /** The SQLite file's lock, which dies with this process; other storages need none. */
@@ -98,32 +62,43 @@ function lockedTarget(config: Config, parts: Stack): StorageTarget {
   return { ...config.storage, lock: parts.add(lock, () => lock.release()) };
 }
 
-interface Temporal {
-  readonly connection: TemporalConnection;
-  readonly link: TemporalLink;
-  readonly uiUrl: string | undefined;
+/** `booting` resolves when nothing of ours is needed for the server to come up, or it has failed. */
+function startTemporal(
+  config: Config,
+  options: DevOptions,
+  parts: Stack,
+): { readonly booting: Promise<unknown>; readonly answering: Promise<FoundTemporal> } {
+  const { temporal } = config;
+  if (temporal.kind === 'external') {
+    const answering = import('../temporal/environment.js').then(({ temporalFromEnvironment }) => {
+      const settings = temporalFromEnvironment(temporal.env);
+      if (settings === undefined) throw new Error('TEMPORAL_ADDRESS names no server.');
+      return { settings, uiUrl: undefined };
+    });
+    return { booting: Promise.allSettled([answering]), answering };
+  }
+  let spawned: () => void = () => undefined;
+  const spawn = new Promise<void>((resolve) => (spawned = resolve));
+  const answering = startDevTemporal(
+    { ...config, temporal },
+    { ...options, onSpawn: spawned },
+    parts,
+  );
+  return { booting: Promise.race([spawn, Promise.allSettled([answering])]), answering };
 }
 
-/** The cluster that the environment names, or a dev server of ours. */
-async function startTemporal(config: Config, options: DevOptions, parts: Stack): Promise<Temporal> {
+async function startDevTemporal(
+  config: Config & { readonly temporal: Extract<Config['temporal'], { kind: 'dev' }> },
+  { log, onProgress, onSpawn }: DevOptions & { readonly onSpawn: () => void },
+  parts: Stack,
+): Promise<FoundTemporal> {
   const { temporal, namespace } = config;
-  const connected = async (settings: TemporalSettings): Promise<Omit<Temporal, 'uiUrl'>> => {
-    const connection = await connectTemporal(settings);
-    parts.add(connection, () => connection.close());
-    return { connection, link: openTemporal(settings, connection) };
-  };
-  if (temporal.kind === 'external') {
-    const settings = temporalFromEnvironment(temporal.env);
-    if (settings === undefined) throw new Error('TEMPORAL_ADDRESS names no server.');
-    return { ...(await connected(settings)), uiUrl: undefined };
-  }
   const cli = await resolveTemporalCli({
     explicitPath: temporal.cliPath,
     searchPath: temporal.searchPath,
     cacheFolder: temporalCacheFolder(temporal.xdgCacheHome, homedir()),
-    onProgress: options.onProgress,
+    onProgress,
   });
-  const { log } = options;
   const server = await keepDevServer(
     {
       cliPath: cli.path,
@@ -135,6 +110,7 @@ async function startTemporal(config: Config, options: DevOptions, parts: Stack):
       logFile: path.join(config.dataFolder, 'temporal.log'),
       pidFile: path.join(config.dataFolder, 'temporal.pid'),
       namespace,
+      onSpawn,
     },
     {
       onEnd: (reason) => log.warn(`The Temporal dev server ended (${reason}); starting it again.`),
@@ -144,5 +120,5 @@ async function startTemporal(config: Config, options: DevOptions, parts: Stack):
   );
   parts.add(server, () => server.stop());
   const { address, uiUrl } = server;
-  return { ...(await connected({ address, namespace, security: {} })), uiUrl };
+  return { settings: { address, namespace, security: {} }, uiUrl };
 }

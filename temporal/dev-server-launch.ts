@@ -44,6 +44,7 @@ export async function launch(settings: DevServerSettings, ports: Ports): Promise
     return { kind: 'failed', reason: end ?? 'it could not be run', log: '' };
   }
   const forget = remember(child.pid, settings, ports);
+  settings.onSpawn?.();
   const stop = async (): Promise<void> => {
     stopping = true;
     await endProcess(child.pid ?? 0, () => isRunning(child));

@@ -9,7 +9,7 @@ import {
   recordedProcess,
 } from './dev-server-record.js';
 import type { DevServerRecord } from './dev-server-record.js';
-import { DevServerError } from './errors.js';
+import { DevServerError } from './dev-server-error.js';
 import { endProcess } from './end-process.js';
 import { freePort, isPortFree } from './ports.js';
 import { isAnswering } from './server-health.js';

@@ -1,10 +1,5 @@
 import { isGrpcServiceError } from '@temporalio/client';
 
-/** The dev server cannot be started; the message says why and what to do. */
-export class DevServerError extends Error {
-  override readonly name = 'DevServerError';
-}
-
 /** A Temporal server that is not there, or that refuses us; the message names its address and what to check. */
 export class TemporalConnectionError extends Error {
   override readonly name = 'TemporalConnectionError';

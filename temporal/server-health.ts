@@ -1,4 +1,3 @@
-import { Connection } from '@temporalio/client';
 import { setTimeout as pause } from 'node:timers/promises';
 import { accepts } from './ports.js';
 
@@ -37,6 +36,8 @@ export async function untilAnswering(
 /** The port is asked first: a gRPC channel that is refused once waits a second before it tries again. */
 export async function isAnswering({ port, namespace }: LocalServer): Promise<boolean> {
   if (!(await accepts(port))) return false;
+  // Loaded here: the SDK takes most of a second of CPU, which a starting server need not wait for.
+  const { Connection } = await import('@temporalio/client');
   const connection = Connection.lazy({ address: `127.0.0.1:${port}`, channelArgs: noProxy });
   try {
     await connection.withDeadline(Date.now() + questionLimitMs, async () => {

@@ -62,7 +62,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
         wake: (turn) => wake.wake(turn, { start: true }),
         log,
       },
-      config,
+      { ...config, namespace: settings.namespace },
     );
     parts.add(worker, () => worker.stop());
     return { graphs: served.names, done: worker.done, stop: () => parts.stop() };

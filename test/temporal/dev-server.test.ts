@@ -13,7 +13,7 @@ import type { DevServerRecord } from '../../temporal/dev-server-record.js';
 import { keepDevServer } from '../../temporal/dev-server-keeper.js';
 import { startDevServer } from '../../temporal/dev-server.js';
 import type { DevServer } from '../../temporal/dev-server.js';
-import { DevServerError } from '../../temporal/errors.js';
+import { DevServerError } from '../../temporal/dev-server-error.js';
 import { freePort } from '../../temporal/ports.js';
 import { processIdentity } from '../../temporal/process-identity.js';
 import type { DevServerSettings } from '../../temporal/settings.js';

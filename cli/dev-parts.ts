@@ -1,0 +1,67 @@
+/** The parts of `everthread dev` that need the SDKs: storage, graphs, worker, gateway. */
+import type { Config } from '../config/config.js';
+import { allStarted } from '../config/stack.js';
+import type { Stack } from '../config/stack.js';
+import { openStorage } from '../storage/open.js';
+import type { StorageTarget } from '../storage/open.js';
+import { localRelay } from '../storage/relay-local.js';
+import { connectTemporal, openTemporal } from '../temporal/connection.js';
+import type { TemporalConnection } from '../temporal/connection.js';
+import { installRuntime } from '../temporal/runtime.js';
+import { temporalWaker } from '../temporal/waker.js';
+import { loadGraphs } from '../worker/graphs.js';
+import { startWorkerSide } from '../worker/worker-side.js';
+import type { Dev, DevOptions, FoundTemporal } from './dev.js';
+import { startGatewaySide } from './gateway-side.js';
+
+export interface DevParts extends DevOptions {
+  readonly target: StorageTarget;
+  readonly temporal: Promise<FoundTemporal>;
+  readonly parts: Stack;
+}
+
+export async function startParts(config: Config, given: DevParts): Promise<Dev> {
+  const { log, parts } = given;
+  installRuntime((level, line) => log[level](line));
+  const [temporal, storage, served] = await allStarted([
+    given.temporal.then((found) => connected(found, parts)),
+    openStorage(given.target, config).then((opened) => parts.add(opened, () => opened.close())),
+    loadGraphs(config, log),
+  ]);
+  const link = openTemporal(temporal.settings, temporal.connection);
+  const relay = localRelay();
+  const wake = temporalWaker(link, { taskQueue: config.taskQueue, store: storage.store });
+  const worker = await startWorkerSide(
+    {
+      storage,
+      relay,
+      graphs: served.graphs,
+      connection: temporal.connection.native,
+      wake: (turn) => wake.wake(turn, { start: true }),
+      log,
+    },
+    { ...config, namespace: temporal.settings.namespace },
+  );
+  parts.add(worker, () => worker.stop());
+  const broken = worker.done.then(() => new Promise<never>(() => undefined));
+  broken.catch(() => undefined); // whoever waits is told; nobody need wait
+  const gateway = await startGatewaySide(
+    { storage, relay, wake, graphs: served, temporal: link, log },
+    config,
+  );
+  parts.add(gateway, () => gateway.close());
+  return {
+    ready: { gatewayUrl: gateway.url, uiUrl: temporal.uiUrl, graphs: served.names },
+    broken,
+    stop: () => parts.stop(),
+  };
+}
+
+async function connected(
+  found: FoundTemporal,
+  parts: Stack,
+): Promise<FoundTemporal & { readonly connection: TemporalConnection }> {
+  const connection = await connectTemporal(found.settings);
+  parts.add(connection, () => connection.close());
+  return { ...found, connection };
+}
