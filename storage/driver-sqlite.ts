@@ -1,7 +1,9 @@
 /** Runs transactions on SQLite: synchronously inside `BEGIN IMMEDIATE`, so none ever spans an await (P4). */
 import Database from 'better-sqlite3';
 import { translator, type Translated } from './dialect.js';
-import { CommitUnknown, StorageUnavailable, Unstorable } from './port.js';
+import { groupedWrites } from './grouped-writes.js';
+import { sqliteError } from './sqlite-errors.js';
+
 import type { Answer, Driver, Row, SqlValue, Statement, Tx } from './tx.js';
 
 /** A shell or a backup tool that writes is waited for this long, and the whole process waits with it. */
@@ -16,36 +18,17 @@ interface Prepared {
 export function sqliteDriver(path: string): Driver {
   const db = openDatabase(path);
   const run = runner(db);
-  const [begin, commit, rollback] = ['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK'].map((sql) =>
-    db.prepare(sql),
-  ) as [Database.Statement, Database.Statement, Database.Statement];
-
-  const undo = (): void => {
-    if (db.inTransaction) rollback.run();
-  };
-  const write = <T>(body: () => Tx<T>): T => {
-    begin.run();
-    let result: T;
-    try {
-      result = drive(body(), run);
-    } catch (error) {
-      undo();
-      throw error;
-    }
-    try {
-      commit.run();
-    } catch (error) {
-      undo();
-      throw commitError(error);
-    }
-    return result;
-  };
+  const writes = groupedWrites(db);
   return {
     dialect: 'sqlite',
-    write: (body) => settled(() => write(body)),
+    write: (body) => writes.add(() => drive(body(), run)),
     // One connection and no await inside: nothing can change between two statements of a read.
     read: (body) => settled(() => drive(body(), run)),
-    close: () => settled(() => void db.close()),
+    close: () =>
+      settled(() => {
+        writes.flush();
+        db.close();
+      }),
   };
 }
 
@@ -99,7 +82,7 @@ function runner(db: Database.Database): (statement: Statement) => Answer {
   };
 }
 
-/** The port is asynchronous, SQLite is not: the work is done when the promise exists. */
+/** The port is asynchronous, SQLite is not: what is read stands when the promise exists. */
 function settled<T>(work: () => T): Promise<T> {
   return new Promise((resolve) => {
     try {
@@ -108,33 +91,4 @@ function settled<T>(work: () => T): Promise<T> {
       throw sqliteError(error);
     }
   });
-}
-
-/** By the code and not by the class: the native module is loaded once per process, its JavaScript half perhaps twice. */
-export const sqliteCode = (error: unknown): string => textOf(error, 'code');
-
-const textOf = (error: unknown, name: 'code' | 'message'): string => {
-  const value = (error as Partial<Record<typeof name, unknown>> | null | undefined)?.[name];
-  return typeof value === 'string' ? value : '';
-};
-
-function commitError(error: unknown): unknown {
-  // After a failed write to the log nobody can say what a restart will find.
-  if (!sqliteCode(error).startsWith('SQLITE_IOERR')) return error;
-  return new CommitUnknown('SQLite could not confirm a commit', { cause: error });
-}
-
-/** Which of the port's errors a SQLite error is; others are ours and stay as they are. */
-function sqliteError(error: unknown): unknown {
-  const code = sqliteCode(error);
-  if (/^SQLITE_(BUSY|LOCKED|IOERR|FULL|CANTOPEN|READONLY|NOMEM|PROTOCOL)/.test(code)) {
-    return new StorageUnavailable(`SQLite is not available (${code})`, { cause: error });
-  }
-  if (/^SQLITE_(TOOBIG|CONSTRAINT|MISMATCH|RANGE)/.test(code)) {
-    return new Unstorable(`SQLite cannot store this (${code})`, { cause: error });
-  }
-  if (textOf(error, 'message').includes('database connection is not open')) {
-    return new StorageUnavailable('the SQLite database is closed', { cause: error });
-  }
-  return error;
 }

@@ -2,7 +2,7 @@
 import Database from 'better-sqlite3';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { sqliteCode } from './driver-sqlite.js';
+import { sqliteCode } from './sqlite-errors.js';
 
 /** Another process holds the database file. */
 export class InstanceLocked extends Error {
