@@ -22,6 +22,8 @@ const maxUnknownTries = 3;
 
 export function judge(error: unknown): Verdict {
   if (error instanceof Unstorable) return { kind: 'final', failure: unstorable };
+  if (error instanceof Error && error.name === 'InvalidUpdateError')
+    return { kind: 'final', failure: invalidUpdate };
   const found = classifyProviderError(error, Date.now());
   switch (found.kind) {
     case 'final':
@@ -46,6 +48,12 @@ export function judge(error: unknown): Verdict {
 export const unstorable: Failure = {
   code: 'unstorable',
   message: 'The database cannot store what the graph left.',
+};
+
+/** The same node would return the same again. */
+const invalidUpdate: Failure = {
+  code: 'node_error',
+  message: "A node returned, or the input held, an update that the graph's state does not take.",
 };
 
 /** What a person reads when the tries are used up. */

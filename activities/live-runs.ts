@@ -22,6 +22,10 @@ export interface LiveRuns {
   /** Asks every run, and those to come, to stop at its next superstep border. */
   drain(): void;
   readonly draining: boolean;
+  /** Registers a run that can be told to let go at once. @returns a function that ends it */
+  onAbandon(letGo: () => void): () => void;
+  /** Tells every run to let go at once: the time for draining is over. */
+  abandon(): void;
   close(): void;
 }
 
@@ -29,6 +33,7 @@ export function liveRuns(claims: Pick<ClaimStore, 'look'>): LiveRuns {
   const activities = new Map<string, Promise<RunTurnResult>>();
   const watched = new Set<Watched>();
   const drains = new Set<() => void>();
+  const abandons = new Set<() => void>();
   let draining = false;
   let looking = false;
 
@@ -75,6 +80,13 @@ export function liveRuns(claims: Pick<ClaimStore, 'look'>): LiveRuns {
     },
     get draining() {
       return draining;
+    },
+    onAbandon(letGo) {
+      abandons.add(letGo);
+      return () => abandons.delete(letGo);
+    },
+    abandon() {
+      for (const letGo of abandons) letGo();
     },
     close: () => clearInterval(ticker),
   };

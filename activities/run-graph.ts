@@ -7,6 +7,7 @@ import type { Claim, ClaimedTurn, Flushed, Progress } from '../storage/port.js';
 import type { Attempt } from '../storage/saver/port.js';
 import { draftWriter } from './draft-writer.js';
 import { flushSurely } from './persist.js';
+import { runContext } from './run-context.js';
 import type { RunTurnDeps } from './run-turn.js';
 import type { TurnFrames } from './turn-frames.js';
 
@@ -15,14 +16,18 @@ export type GraphEnd =
   /** Somebody else settled the turn: cancel, delete, or our own commit of an earlier attempt. */
   | { readonly kind: 'superseded'; readonly status: SettledStatus; readonly after: Progress }
   | { readonly kind: 'lost' }
-  | { readonly kind: 'deadline'; readonly failure: Failure };
+  | { readonly kind: 'deadline'; readonly failure: Failure }
+  /** The process stops and the run did not let go in time: another attempt goes on from what is flushed. */
+  | { readonly kind: 'abandoned' };
 
 /** Why a run was ended from outside; the first reason holds. */
 type Ended =
   | { readonly kind: 'flush'; readonly outcome: Exclude<Flushed, { kind: 'flushed' }> }
   | { readonly kind: 'storage'; readonly error: Error }
   | { readonly kind: 'moved' }
-  | { readonly kind: 'deadline'; readonly failure: Failure };
+  | { readonly kind: 'deadline'; readonly failure: Failure }
+  | { readonly kind: 'uncaught'; readonly error: unknown }
+  | { readonly kind: 'abandoned' };
 
 export async function runGraph(
   deps: RunTurnDeps,
@@ -57,10 +62,12 @@ export async function runGraph(
   const drain = drainSwitch();
   const releases = watchers(deps, turn, frames, { end, drain });
   try {
-    const stop = await deps.runToStop(
-      graphRun(turn, graph, { attempt, frames, drain, signal: stopper.signal }),
-    );
+    const run = graphRun(turn, graph, { attempt, frames, drain, signal: stopper.signal });
+    const fail = (error: unknown): void => end({ kind: 'uncaught', error });
+    const stop = await runContext.run({ fail }, () => deps.runToStop(run));
     if (ended === undefined) return { kind: 'stopped', stop, attempt };
+    if (ended.kind === 'uncaught')
+      return { kind: 'stopped', stop: { kind: 'threw', error: ended.error }, attempt };
     attempt.drop();
     return await afterEnd(deps, claim, ended);
   } catch (error) {
@@ -138,6 +145,7 @@ function watchers(
       if (frame.kind === 'wake' && frame.fence !== claim.fence) live.look();
     }),
     live.onDrain(() => run.drain.request()),
+    live.onAbandon(() => run.end({ kind: 'abandoned' })),
     deadline(turn.leftMs, () =>
       run.end({
         kind: 'deadline',
@@ -177,10 +185,15 @@ function stepDeadline(frames: TurnFrames, stepTimeoutMs: number, onLate: () => v
 }
 
 /** The run was ended from outside: says what the row says. */
-async function afterEnd(deps: RunTurnDeps, claim: Claim, ended: Ended): Promise<GraphEnd> {
+async function afterEnd(
+  deps: RunTurnDeps,
+  claim: Claim,
+  ended: Exclude<Ended, { kind: 'uncaught' }>,
+): Promise<GraphEnd> {
   switch (ended.kind) {
     case 'deadline':
-      return { kind: 'deadline', failure: ended.failure };
+    case 'abandoned':
+      return ended;
     case 'storage':
       throw ended.error;
     case 'flush':

@@ -11,7 +11,7 @@ import type { Claimed, ClaimedTurn, Storage } from '../storage/port.js';
 import { foreignStore, staleFence, tryAgain } from './failures.js';
 import type { LiveRuns } from './live-runs.js';
 import { runGraph } from './run-graph.js';
-import { countTry, resultOf, settleFailed, settleStop } from './settle-turn.js';
+import { countTry, release, resultOf, settleFailed, settleStop } from './settle-turn.js';
 import { turnFrames } from './turn-frames.js';
 import type { TurnFrames } from './turn-frames.js';
 
@@ -143,5 +143,7 @@ async function runClaimed(
       throw staleFence();
     case 'deadline':
       return await settleFailed(deps, turn, end.failure);
+    case 'abandoned':
+      return await release(deps, turn);
   }
 }

@@ -53,7 +53,7 @@ export async function settleStop(
 }
 
 /** Gives the turn back: the next `runTurn`, here or elsewhere, goes on from what is flushed. */
-async function release(deps: RunTurnDeps, turn: ClaimedTurn): Promise<RunTurnResult> {
+export async function release(deps: RunTurnDeps, turn: ClaimedTurn): Promise<RunTurnResult> {
   const outcome = await deps.storage.claims.yield(turn.claim);
   switch (outcome.kind) {
     case 'flushed': {
@@ -136,16 +136,12 @@ export const resultOf = (
   idleMs: deps.settings.threadIdleMs,
 });
 
-/** Names, codes and stack positions only: an error's message may quote a prompt. */
+/** The log writes an error's words only at `debug`: they may quote a prompt. */
 function logThrown(deps: RunTurnDeps, turn: ClaimedTurn, code: string, error: unknown): void {
-  const { name, stack } = error instanceof Error ? error : { name: typeof error, stack: undefined };
-  const at = stack
-    ?.split('\n')
-    .filter((line) => /^\s+at /.test(line))
-    .slice(0, 5);
   const { claim, graph } = turn;
+  const { threadId } = claim.thread;
   deps.log.warn(
-    { thread: claim.thread.threadId, turn: claim.turnId, graph, code, error: name, at },
-    'a try failed',
+    { thread: threadId, turn: claim.turnId, graph, code, err: error },
+    'a try failed (LOG_LEVEL=debug shows the words of its error)',
   );
 }

@@ -30,7 +30,11 @@ export async function startParts(config: Config, given: DevParts): Promise<Dev> 
   ]);
   const link = openTemporal(temporal.settings, temporal.connection);
   const relay = localRelay();
-  const wake = temporalWaker(link, { taskQueue: config.taskQueue, store: storage.store });
+  const wake = temporalWaker(link, {
+    taskQueue: config.taskQueue,
+    store: storage.store,
+    onlyWorker: true,
+  });
   const worker = await startWorkerSide(
     {
       storage,

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
+import { ensureDataFolder } from '../config/data-folder.js';
 import { stack } from '../config/stack.js';
 import type { Stack } from '../config/stack.js';
 import { lockInstance } from '../storage/lock-sqlite.js';
@@ -41,6 +42,7 @@ export async function startDev(config: Config, options: DevOptions): Promise<Dev
   const parts = stack();
   let starting: Promise<unknown> | undefined;
   try {
+    ensureDataFolder(config.dataFolder);
     const target = lockedTarget(config, parts); // before Temporal starts: two instances must not share its file
     const { booting, answering } = startTemporal(config, options, parts);
     starting = answering;

@@ -1,4 +1,5 @@
 /** What the commands that run until they are stopped have in common: settings, log, signals, a clean end. */
+import { failRunOf } from '../activities/run-context.js';
 import { useColors } from '../config/colors.js';
 import { resolveConfig } from '../config/config.js';
 import type { Command, Config } from '../config/config.js';
@@ -74,10 +75,20 @@ function contextOf({ command, allowRemote }: Pick<Served<Running>, 'command' | '
   const log = logOf(config, env);
   // A promise that a graph forgot to await must not end the turns of all other threads.
   process.on('unhandledRejection', (reason) => log.error({ err: reason }, 'nobody awaited this'));
+  process.on('uncaughtException', (error) => {
+    if (failRunOf(error)) log.error({ err: error }, 'a callback of a graph threw; its turn fails');
+    else endProcess(log, error);
+  });
   for (const variable of config.unknownVariables) {
     log.warn({ variable }, 'no setting has this name; it is ignored');
   }
   return { config, env, log, say, stopAsked, colors: useColors(env, process.stdout) };
+}
+
+/** Nobody knows what state an exception of ours leaves: the turns that run go on after the next start. */
+function endProcess(log: Log, error: Error): void {
+  log.fatal({ err: error }, 'an exception that nobody caught; the process ends');
+  process.exit(1);
 }
 
 const whenAborted = (signal: AbortSignal): Promise<void> =>

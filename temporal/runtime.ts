@@ -1,5 +1,5 @@
 /** The SDK's runtime of this process: its logs go where ours go, and signals are ours to handle. */
-import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import type { LogEntry, LogLevel } from '@temporalio/worker';
 
 /** What the SDK says, at our levels; its own fields may hold failure texts, so only the line is kept. */
@@ -15,6 +15,13 @@ export function installRuntime(log: SdkLog): void {
       logger: new DefaultLogger('WARN', ({ level, message }: LogEntry) =>
         log(levels[level], message),
       ),
+      // The core's own lines go the same way: on the console they are coloured and quote failures.
+      telemetryOptions: {
+        logging: {
+          filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }),
+          forward: {},
+        },
+      },
       shutdownSignals: [],
     });
   } catch (error) {

@@ -26,6 +26,8 @@ export interface WakerOptions {
   readonly taskQueue: string;
   /** The database's id, part of every workflow id (P1). */
   readonly store: string;
+  /** The only worker lives in this process: what its dead predecessor held is given free at once. */
+  readonly onlyWorker?: boolean;
 }
 
 export function temporalWaker(link: TemporalLink, options: WakerOptions): Waker {
@@ -48,7 +50,9 @@ export function temporalWaker(link: TemporalLink, options: WakerOptions): Waker 
       ...(attributes && { typedSearchAttributes: attributesOf(turn) }),
     });
   };
+  const unstick = stickyReset(idOf, link.namespace, options);
   const startWithAttributes = async (client: Client, turn: TurnWake): Promise<void> => {
+    await unstick(client, turn);
     if (!(await hasAttributes(client))) {
       await start(client, turn, false);
       return;
@@ -73,6 +77,32 @@ export function temporalWaker(link: TemporalLink, options: WakerOptions): Waker 
       link.call((client) =>
         mayStart ? startWithAttributes(client, turn) : signalOnly(client, turn),
       ),
+  };
+}
+
+/** A run that a dead worker held is free after the sticky time-out anyway; later wakes have nothing to gain. */
+const stickyResetMs = 60_000;
+
+/**
+ * For a minute after the start, frees each woken thread from the queue of a worker that died with the last process:
+ * Temporal would wait two seconds for it.
+ */
+function stickyReset(
+  idOf: (turn: TurnWake) => string,
+  namespace: string,
+  { onlyWorker = false }: WakerOptions,
+): (client: Client, turn: TurnWake) => Promise<void> {
+  const until = Date.now() + stickyResetMs;
+  const freed = new Set<string>();
+  return async (client, turn) => {
+    const workflowId = idOf(turn);
+    if (!onlyWorker || turn.seq === 1 || Date.now() > until || freed.has(workflowId)) return;
+    freed.add(workflowId);
+    try {
+      await client.workflowService.resetStickyTaskQueue({ namespace, execution: { workflowId } });
+    } catch {
+      // No run is open, or Temporal is away: the wake itself says so.
+    }
   };
 }
 

@@ -42,8 +42,9 @@ export async function startThreadWorker(
     stickyQueueScheduleToStartTimeout: '2 s',
     // Sent at every beat of 2 s: the default would hold heartbeats back to 4 of the 5 s of their time-out.
     maxHeartbeatThrottleInterval: '1 s',
-    shutdownGraceTime: options.shutdownGraceMs,
-    shutdownForceTime: options.shutdownGraceMs + 5_000,
+    // Later than our own end of the grace, which gives turns back to the database instead of cancelling them.
+    shutdownGraceTime: options.shutdownGraceMs + 5_000,
+    shutdownForceTime: options.shutdownGraceMs + 10_000,
     // A run that breaks must not block its thread: it fails, and the sweeper opens another (DESIGN 4).
     workflowFailureErrorTypes: { '*': ['Error'] },
   });
@@ -53,7 +54,8 @@ export async function startThreadWorker(
     async stop() {
       deps.live.drain();
       if (worker.getState() === 'RUNNING') worker.shutdown();
-      await done;
+      const late = setTimeout(() => deps.live.abandon(), options.shutdownGraceMs);
+      await done.finally(() => clearTimeout(late));
     },
   };
 }

@@ -13,21 +13,31 @@ export interface Packed {
 /** The serde reads the value before this returns, so a later edit does not change what is written. */
 export async function pack(serde: Serde, value: unknown): Promise<Packed> {
   const [type, bytes] = await serde.dumpsTyped(value);
-  if (bytes.length === notWritten.length && toText(bytes) === notWritten) throw unstorable();
+  if (isNotWritten(type, bytes)) throw unstorable();
   return { type, bytes };
 }
 
 /** What LangGraph's serde writes in the place of a value that JSON cannot hold (a BigInt, a `toJSON` that throws). */
 const notWritten = '"[unable to serialize, circular reference is too complex to analyze]"';
 
+/** JSON has no word for a function or a symbol: the serde then writes nothing, which nobody can read again. */
+const isNotWritten = (type: string, bytes: Uint8Array): boolean =>
+  type === 'json' &&
+  (bytes.length === 0 ||
+    (bytes.length === undefinedText.length && toText(bytes) === undefinedText) ||
+    (bytes.length === notWritten.length && toText(bytes) === notWritten));
+const undefinedText = 'undefined';
+
 const unstorable = (): Error =>
-  new Unstorable('the state holds a value that cannot be serialised, such as a BigInt');
+  new Unstorable(
+    'the state holds a value that cannot be serialised, such as a BigInt or a function',
+  );
 
 /** One element as it stands between the commas of a JSON array. */
 export async function packElement(serde: Serde, element: unknown): Promise<Uint8Array> {
   const [type, bytes] = await serde.dumpsTyped([element]);
   if (type !== 'json') throw new Error(`the project's serde wrote an array as "${type}"`);
-  if (bytes.length === notWritten.length && toText(bytes) === notWritten) throw unstorable();
+  if (isNotWritten(type, bytes)) throw unstorable();
   return bytes.subarray(1, bytes.length - 1);
 }
 

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import path from 'node:path';
+import { startProduct } from '../support/product.js';
+import type { Product } from '../support/product.js';
+import { until } from '../support/until.js';
+
+let product: Product;
+beforeAll(async () => {
+  const EVERTHREAD_CONFIG = path.resolve('test/fixtures/projects/misbehaving/langgraph.json');
+  product = await startProduct({ EVERTHREAD_CONFIG });
+});
+afterAll(() => product.stop());
+
+const turn = (thread: string, graph: string) =>
+  product.post(`/v1/threads/${thread}/turns`, { message: 'go', graph });
+
+describe('graphs that misbehave harm their own turn only', () => {
+  test('C5 a value that nothing can write fails the turn, and the thread stays readable', async () => {
+    const failed = await turn('fn', 'fn');
+    expect(failed.status).toBe(502);
+    expect(failed.json).toMatchObject({ failure: 'unstorable' });
+    expect((await product.get('/v1/threads/fn/state')).status).toBe(200);
+    expect((await product.get('/v1/threads/fn')).json).toMatchObject({ version: 0 });
+  });
+
+  test('T2 an exception that a node throws where nobody catches it fails its turn and ends no process', async () => {
+    const { child } = product.proc();
+    const failed = await turn('uncaught', 'uncaught');
+    expect(failed.status).toBe(502);
+    expect(failed.json).toMatchObject({ failure: 'node_error' });
+    expect(product.proc().child).toBe(child);
+    expect(product.proc().alive()).toBe(true);
+    expect(product.proc().log()).not.toContain('canary');
+    expect((await turn('other', 'fine')).json.response).toBe('fine 1');
+  });
+
+  test('an update that the state does not take is not tried again', async () => {
+    const failed = await turn('wrong', 'wrong');
+    expect(failed.json).toMatchObject({ code: 'turn_failed', failure: 'node_error' });
+    expect(failed.text).toContain('update');
+  });
+
+  test('T2 a node that does not let go does not keep a stop from ending cleanly', async () => {
+    const asked = await product.post(
+      '/v1/threads/never/turns',
+      { message: 'go', graph: 'never' },
+      { prefer: 'respond-async' },
+    );
+    const place = asked.headers.get('location') ?? '';
+    await until('the turn to run', async () =>
+      (await product.get(place)).json.status === 'running' ? true : undefined,
+    );
+    await product.proc().end('SIGTERM');
+    expect(product.proc().child.exitCode).toBe(0);
+    await product.start();
+    expect((await product.get(place)).json.status).toMatch(/pending|running/);
+    expect((await product.post(`${place}/cancel`, {})).status).toBe(200);
+  });
+});
