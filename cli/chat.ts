@@ -219,7 +219,12 @@ class Chat {
   }
 
   readonly #comeBack = (): string =>
-    `To come back: npx everthread chat --thread ${this.#parts.threadId}`;
+    `To come back: npx everthread chat${this.#where()} --thread ${this.#parts.threadId}`;
+
+  readonly #where = (): string => {
+    const { url } = this.#parts.options;
+    return url === undefined ? '' : ` --url ${url}`;
+  };
 
   /** Beside the replies, in the background. */
   #say(text: string): void {
