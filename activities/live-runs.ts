@@ -21,7 +21,6 @@ export interface LiveRuns {
   onDrain(request: () => void): () => void;
   /** Asks every run, and those to come, to stop at its next superstep border. */
   drain(): void;
-  readonly draining: boolean;
   /** Registers a run that can be told to let go at once. @returns a function that ends it */
   onAbandon(letGo: () => void): () => void;
   /** Tells every run to let go at once: the time for draining is over. */
@@ -77,9 +76,6 @@ export function liveRuns(claims: Pick<ClaimStore, 'look'>): LiveRuns {
     drain() {
       draining = true;
       for (const request of drains) request();
-    },
-    get draining() {
-      return draining;
     },
     onAbandon(letGo) {
       abandons.add(letGo);

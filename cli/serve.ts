@@ -38,6 +38,18 @@ export interface Served<R extends Running> {
 /** Runs until a signal or a breakdown. @returns the exit code */
 export async function serve<R extends Running>(served: Served<R>): Promise<number> {
   const context = contextOf(served);
+  const release = catchExceptions(context.log);
+  try {
+    return await untilStopped(served, context);
+  } finally {
+    release();
+  }
+}
+
+async function untilStopped<R extends Running>(
+  served: Served<R>,
+  context: ServeContext,
+): Promise<number> {
   const { log, stopAsked } = context;
   const running = await started(served, context);
   if (running === undefined) return 0;
@@ -75,14 +87,20 @@ function contextOf({ command, allowRemote }: Pick<Served<Running>, 'command' | '
   const log = logOf(config, env);
   // A promise that a graph forgot to await must not end the turns of all other threads.
   process.on('unhandledRejection', (reason) => log.error({ err: reason }, 'nobody awaited this'));
-  process.on('uncaughtException', (error) => {
-    if (failRunOf(error)) log.error({ err: error }, 'a callback of a graph threw; its turn fails');
-    else endProcess(log, error);
-  });
   for (const variable of config.unknownVariables) {
     log.warn({ variable }, 'no setting has this name; it is ignored');
   }
   return { config, env, log, say, stopAsked, colors: useColors(env, process.stdout) };
+}
+
+/** @returns a function that ends it: what ends the command itself is said by whoever called it */
+function catchExceptions(log: Log): () => void {
+  const caught = (error: Error): void => {
+    if (failRunOf(error)) log.error({ err: error }, 'a callback of a graph threw; its turn fails');
+    else endProcess(log, error);
+  };
+  process.on('uncaughtException', caught);
+  return () => process.off('uncaughtException', caught);
 }
 
 /** Nobody knows what state an exception of ours leaves: the turns that run go on after the next start. */

@@ -30,15 +30,12 @@ interface Parts {
 /** Input and resume values are written under this task. */
 const nullTask = '00000000-0000-0000-0000-000000000000';
 const startNode = '__start__';
-/** Paths of `task()` calls begin with the path of the node that calls. */
-const callPath = '~__pregel_push, ~';
 
 export class AttemptRun implements Attempt, SaverStore {
   readonly saver: BaseCheckpointSaver;
   readonly hasRows: boolean;
   successors: (checkpoint: Checkpoint) => readonly string[] = () => [];
   onSuperstep: (step: FinishedStep) => void = () => undefined;
-  onTask: () => void = () => undefined;
   onLost: (outcome: Exclude<Flushed, { readonly kind: 'flushed' }> | Error) => void = () =>
     undefined;
   readonly #parts: Parts;
@@ -121,10 +118,7 @@ export class AttemptRun implements Attempt, SaverStore {
   ): Promise<void> {
     this.#queue.assertOpen();
     const packed = this.#checkpoints.putWrites(ns, checkpointId, put);
-    if (isFinished(put)) {
-      if (!this.#held) this.#queue.scheduleEarly();
-      if (ns === '' && !put.taskPath.startsWith(callPath)) this.onTask();
-    }
+    if (isFinished(put) && !this.#held) this.#queue.scheduleEarly();
     await Promise.all(packed);
   }
 

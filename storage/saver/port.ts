@@ -96,8 +96,6 @@ export interface Attempt {
    */
   successors: (checkpoint: Checkpoint) => readonly string[];
   onSuperstep: (step: FinishedStep) => void;
-  /** A root task has finished (asked for by draining, DESIGN 4). */
-  onTask: () => void;
   /** A flush was refused or failed: the run must stop. Called at most once. */
   onLost: (outcome: Exclude<Flushed, { readonly kind: 'flushed' }> | Error) => void;
   /** Newest root checkpoint id known to this attempt, flushed or not; null when there is none. */

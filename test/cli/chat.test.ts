@@ -247,7 +247,7 @@ describe('lines from a pipe', () => {
     );
     expect(code).toBe(130);
     expect(stderr).toMatch(
-      /The turn goes on by itself\. To come back: npx everthread chat --thread/,
+      /The turn goes on by itself\. To come back: npx everthread chat --url \S+ --thread/,
     );
     expect(gateway.turns).toHaveLength(1);
     expect(gateway.asked.some((a) => a.path.endsWith('/cancel'))).toBe(false);
