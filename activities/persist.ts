@@ -1,5 +1,6 @@
 /** Gets a finished piece of work into a database that may be away: it is never thrown away because of that (DESIGN 4.4). */
 import { setTimeout as pause } from 'node:timers/promises';
+import { reachCrashPoint } from '../contracts/crash-point.js';
 import { CommitUnknown, StorageUnavailable } from '../storage/port.js';
 import type { Claim, ClaimStore, Flushed, Settled, Settlement } from '../storage/port.js';
 import type { FlushRows } from '../storage/saver/port.js';
@@ -45,7 +46,9 @@ export const settleSurely = (
 ): Promise<Settled> =>
   untilAnswered(async () => {
     try {
-      return await claims.settle(claim, work.settlement, work.rows);
+      const settled = await claims.settle(claim, work.settlement, work.rows);
+      reachCrashPoint('after-commit');
+      return settled;
     } catch (error) {
       if (!(error instanceof CommitUnknown)) throw error;
       const found = await untilAnswered(() => claims.lookUp(claim), lost);

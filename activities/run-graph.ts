@@ -1,4 +1,5 @@
 /** Runs the graph of a claimed turn under everything that may end it: the fence, the deadlines, a drain. */
+import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { Failure } from '../contracts/failure.js';
 import type { SettledStatus } from '../contracts/protocol.js';
 import type { GraphRun, Stop } from '../engine/port.js';
@@ -48,7 +49,9 @@ export async function runGraph(
     checkpoint: graph.modules.checkpoint,
     writerVersion: graph.modules.versions.checkpoint,
     flush: async (held, rows) => {
+      reachCrashPoint('before-flush');
       const flushed = await flushSurely(deps.storage.claims, held, rows, stopper.signal);
+      reachCrashPoint('after-flush');
       frames.running = rows.superstep?.next ?? frames.running;
       return flushed;
     },
@@ -105,7 +108,10 @@ const graphRun = (
   signal: run.signal,
   slice: graph.slice ?? 'turn',
   drain: run.drain,
-  emit: (frame) => run.frames.emit(frame),
+  emit: (frame) => {
+    run.frames.emit(frame);
+    if (frame.kind === 'token') reachCrashPoint('mid-stream');
+  },
 });
 
 /** A drain that is asked for before the engine listens is asked for again when it does. */

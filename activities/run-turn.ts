@@ -2,6 +2,7 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Logger } from 'pino';
+import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { FrameBody, Relay } from '../contracts/frames.js';
 import type { RunTurnInput, RunTurnResult, TurnProgress } from '../contracts/protocol.js';
 import type { RunToStop } from '../engine/port.js';
@@ -62,10 +63,12 @@ export const createRunTurn =
       return await deps.live.adopt(`${workflowId}/${runId}/${activityId}`, async () => {
         const holder = { runId, activityId: Number(activityId), attempt };
         const { turnTimeoutMs } = deps.settings;
+        reachCrashPoint('before-claim');
         const claimed = await deps.storage.claims.claim(thread, holder, {
           turnTimeoutMs,
           maxLosses,
         });
+        reachCrashPoint('after-claim');
         return await afterClaim(deps, claimed, progress);
       });
     } catch (error) {
@@ -115,6 +118,7 @@ async function afterClaim(
       progress.frames = frames;
       const result = await runClaimed(deps, turn, frames);
       frames.emit(wakeFrame);
+      reachCrashPoint('before-ack');
       return { ...result, seq: turn.claim.seq, steps: frames.steps };
     }
   }

@@ -1,4 +1,5 @@
 /** How a run of the graph becomes the turn's end, or another try. */
+import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { Failure } from '../contracts/failure.js';
 import type { RunTurnResult, SettledStatus } from '../contracts/protocol.js';
 import type { Stop } from '../engine/port.js';
@@ -55,6 +56,7 @@ export async function settleStop(
 /** Gives the turn back: the next `runTurn`, here or elsewhere, goes on from what is flushed. */
 export async function release(deps: RunTurnDeps, turn: ClaimedTurn): Promise<RunTurnResult> {
   const outcome = await deps.storage.claims.yield(turn.claim);
+  reachCrashPoint('after-yield');
   switch (outcome.kind) {
     case 'flushed': {
       const settledThrough = turn.claim.seq - 1;

@@ -1,5 +1,6 @@
 /** Accepting a turn (P9): one transaction, then a wake that may fail without anything being lost. */
 import { randomUUID } from 'node:crypto';
+import { reachCrashPoint } from '../contracts/crash-point.js';
 import { type AcceptTurn, type Accepted, CommitUnknown, type TurnRecord } from '../storage/port.js';
 import type { Gateway } from './gateway.js';
 import { Problem, unavailable } from './problem.js';
@@ -27,6 +28,7 @@ export async function acceptTurn(
   switch (outcome.kind) {
     case 'accepted':
     case 'attached': {
+      reachCrashPoint('after-accept');
       const { turn, kind } = outcome;
       return { turn, attached: kind === 'attached', woken: wakeFor(gateway, turn) };
     }
@@ -56,6 +58,7 @@ const retrySoon = { 'Retry-After': '1' };
 /** A COMMIT of unknown outcome is looked up by the id that we made (P9). */
 async function acceptOnce({ storage }: Gateway, input: AcceptTurn): Promise<Accepted> {
   try {
+    reachCrashPoint('before-accept');
     return await storage.turns.accept(input);
   } catch (error) {
     if (!(error instanceof CommitUnknown)) throw error;

@@ -1,5 +1,6 @@
 /** A request that brings a turn, whatever its route: accept it, then answer as it asks. */
 import type { Request, Response } from 'express';
+import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { Multitask, TurnInput, TurnRecord } from '../storage/port.js';
 import { acceptTurn, type AcceptedTurn } from './accept.js';
 import type { Gateway } from './gateway.js';
@@ -109,6 +110,7 @@ async function answerWhenSettled(
   try {
     const settled = await untilSettled({ turns: storage.turns, watch, log }, turn, gone.signal);
     if (res.destroyed) return;
+    if (settled !== undefined) reachCrashPoint('before-reply');
     if (settled === undefined) sendAccepted(res, turn);
     else sendReply(res, settled, render);
   } finally {

@@ -1,5 +1,6 @@
 import type { AIMessage, AIMessageChunk, BaseMessage } from '@langchain/core/messages';
 import type { RunnableConfig } from '@langchain/core/runnables';
+import { reachCrashPoint } from '../contracts/crash-point.js';
 
 /** A chat model, with tools bound to it or not. */
 export interface CallableModel {
@@ -41,7 +42,10 @@ async function invoke(
   config: RunnableConfig,
 ): Promise<AIMessage | AIMessageChunk> {
   try {
-    return await model.invoke(messages, config);
+    reachCrashPoint('before-model');
+    const reply = await model.invoke(messages, config);
+    reachCrashPoint('after-model');
+    return reply;
   } catch (error) {
     // The client trips over an answer that is not the protocol. Network errors are TypeErrors too, but carry a cause.
     const { name, cause } = error as Partial<Error>;

@@ -1,4 +1,5 @@
 /** P9 accept, with the checks of P7: one body, under the thread lock. A refusal has written nothing. */
+import { reachCrashPoint } from '../contracts/crash-point.js';
 import { cancelUnsettled } from './cancel.js';
 import type { Accepted, AcceptTurn, TurnRecord } from './port.js';
 import { canonicalJson } from './stored-json.js';
@@ -42,6 +43,7 @@ export function* acceptTurn(input: AcceptTurn): Tx<Accepted> {
   }
   const turn = yield* insertTurn(input, base, graph);
   if (input.key !== undefined) yield* putKey(input, input.key, turn);
+  reachCrashPoint('in-accept');
   return { kind: 'accepted', turn };
 }
 

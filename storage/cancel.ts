@@ -1,4 +1,5 @@
 /** P6 cancel: the gateway's transaction settles the turn, pending or running; a commit that was first wins. */
+import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { ThreadKey } from '../contracts/protocol.js';
 import type { Cancelled } from './port.js';
 import { eraseAfterStep } from './saver-rows.js';
@@ -24,6 +25,7 @@ export function* cancelTurn(key: ThreadKey, turnId: string): Tx<Cancelled> {
   }
   yield* settleCancelled({ thread: key, epoch: turn.epoch, seq: turn.seq });
   yield* advanceThread(key, null);
+  reachCrashPoint('in-cancel');
   const settled = yield* turnById(key, turnId);
   return { kind: 'cancelled', turn: recordOf(settled ?? turn, false) };
 }

@@ -1,4 +1,5 @@
 /** P3 claim: takes the earliest unsettled turn of the current epoch under a higher fence, or says why not. */
+import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { Failure } from '../contracts/failure.js';
 import type { StoredThread } from '../contracts/protocol.js';
 import type { Claim, Claimed, ClaimedTurn, ClaimLimits, Holder, TurnInput } from './port.js';
@@ -51,6 +52,7 @@ export function* claimTurn(input: {
     fence: turn.fence + 1,
   };
   yield* takeTurn(claim, holder, { ...history, baseVersion: thread.version });
+  reachCrashPoint('in-claim');
   const failure = whyNot(thread, turn, history, limits);
   if (failure !== undefined) {
     const after = yield* settleFailed(claim, failure);

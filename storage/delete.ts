@@ -1,4 +1,5 @@
 /** P8 delete: one transaction ends the epoch and erases its content. Repeatable. */
+import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { ThreadKey } from '../contracts/protocol.js';
 import type { Deleted } from './port.js';
 import { lockThread } from './thread-row.js';
@@ -26,6 +27,7 @@ export function* deleteThread(key: ThreadKey): Tx<Deleted> {
   );
   for (const table of erased) {
     yield* run(`DELETE FROM ${table} WHERE tenant = $1 AND thread_id = $2`, tenant, threadId);
+    reachCrashPoint('in-delete');
   }
   yield* run(
     `UPDATE et_threads SET epoch = epoch + 1, deleted = 1, version = 0, settled_seq = next_seq - 1, graph = NULL,

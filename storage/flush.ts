@@ -1,4 +1,5 @@
 /** P4 flush: rows of unfinished work under the claim's fence. Also its two small relatives: yield and a failed try. */
+import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { Failure } from '../contracts/failure.js';
 import type { Claim, Flushed, Settled } from './port.js';
 import type { FlushRows } from './saver/port.js';
@@ -16,6 +17,7 @@ export function* flushRows(claim: Claim, rows: FlushRows): Tx<Flushed> {
     : markStep(claim, rows, rows.superstep);
   if (changed === 0) return yield* whyLost(claim, thread);
   yield* writeRows(claim, rows);
+  reachCrashPoint('in-flush');
   return { kind: 'flushed' };
 }
 

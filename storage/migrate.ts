@@ -1,6 +1,7 @@
 /** Numbered SQL migrations: applied once, in order, by one process at a time. */
 import { createHash, randomInt } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { reachCrashPoint } from '../contracts/crash-point.js';
 import { SchemaMismatch } from './port.js';
 import { first, query, run, type Driver, type Tx } from './tx.js';
 
@@ -48,7 +49,10 @@ function* migrateSchema(known: readonly Migration[]): Tx<readonly string[]> {
   refuseOthers(known, before);
   const missing = known.slice(before.length);
   for (const { statements } of missing) {
-    for (const statement of statements) yield* run(statement);
+    for (const statement of statements) {
+      yield* run(statement);
+      reachCrashPoint('in-migration');
+    }
   }
   if (missing.length === 0) return [];
   yield* run(

@@ -1,4 +1,5 @@
 /** The commit: the last rows, the reply, version + 1, status and the new head are one transaction (DESIGN 4.3). */
+import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { Failure } from '../contracts/failure.js';
 import type { Claim, Settled, Settlement } from './port.js';
 import type { FlushRows } from './saver/port.js';
@@ -59,6 +60,7 @@ export function* settleTurn(claim: Claim, finish: FinishText, rows: FlushRows | 
     interrupts: finish.interrupts,
     nextNodes: finish.next,
   });
+  reachCrashPoint('before-commit');
   return { kind: 'settled', status: finish.status, version, after };
 }
 

@@ -3,6 +3,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { SearchAttributePair } from '@temporalio/common';
+import { reachCrashPoint } from '../contracts/crash-point.js';
 import {
   graphAttribute,
   tenantAttribute,
@@ -74,9 +75,10 @@ export function temporalWaker(link: TemporalLink, options: WakerOptions): Waker 
   };
   return {
     wake: (turn, { start: mayStart }) =>
-      link.call((client) =>
-        mayStart ? startWithAttributes(client, turn) : signalOnly(client, turn),
-      ),
+      link.call(async (client) => {
+        await (mayStart ? startWithAttributes(client, turn) : signalOnly(client, turn));
+        reachCrashPoint('after-signal');
+      }),
   };
 }
 

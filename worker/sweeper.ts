@@ -1,5 +1,6 @@
 /** Signals threads again whose earliest unsettled turn shows no sign of life: a wake was lost, or a run was terminated (DESIGN 4, "Also"). */
 import type { Logger } from 'pino';
+import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { ThreadKey } from '../contracts/protocol.js';
 import type { ClaimStore } from '../storage/port.js';
 
@@ -32,6 +33,7 @@ export function startSweeper(
     busy = true;
     try {
       const quiet = await deps.claims.takeQuiet(timing.quietMs, maxThreads);
+      if (quiet.length > 0) reachCrashPoint('after-sweep');
       const outcomes = await Promise.allSettled(quiet.map((turn) => deps.wake(turn)));
       const failed = outcomes.filter((o) => o.status === 'rejected').length;
       if (quiet.length > 0)

@@ -1,6 +1,7 @@
 /** Routes about threads. They show committed data only. */
 import type { Request, Response } from 'express';
 import { z } from 'zod';
+import { reachCrashPoint } from '../../contracts/crash-point.js';
 import {
   createThreadSchema,
   type HistoryReply,
@@ -52,6 +53,7 @@ export async function deleteThread(gateway: Gateway, req: Request, res: Response
   const thread = await pathThread(gateway, req, res);
   const outcome = await gateway.storage.threads.delete(thread);
   if (outcome.kind === 'not_found') throw unknownThread();
+  reachCrashPoint('after-delete');
   await gateway.wake.wake({ thread, seq: outcome.nextSeq }, { start: false }).catch(() => {
     gateway.log.warn({ thread: thread.threadId }, 'cannot tell a run that its thread is deleted');
   });

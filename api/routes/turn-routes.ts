@@ -1,6 +1,7 @@
 /** Routes that bring, show or cancel turns. */
 import type { Request, Response } from 'express';
 import { z } from 'zod';
+import { reachCrashPoint } from '../../contracts/crash-point.js';
 import {
   chatRequestSchema,
   type InvokeReply,
@@ -85,6 +86,7 @@ export async function cancelTurn(gateway: Gateway, req: Request, res: Response):
       }
       break;
     case 'cancelled':
+      reachCrashPoint('after-cancel');
       tellOf(gateway, outcome.turn);
   }
   res.type('application/json').send(replyJson(outcome.turn));
