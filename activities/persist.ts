@@ -47,7 +47,7 @@ export const settleSurely = (
   untilAnswered(async () => {
     try {
       const settled = await claims.settle(claim, work.settlement, work.rows);
-      reachCrashPoint('after-commit');
+      reachCrashPoint('after-commit', claim.thread.threadId);
       return settled;
     } catch (error) {
       if (!(error instanceof CommitUnknown)) throw error;

@@ -49,9 +49,9 @@ export async function runGraph(
     checkpoint: graph.modules.checkpoint,
     writerVersion: graph.modules.versions.checkpoint,
     flush: async (held, rows) => {
-      reachCrashPoint('before-flush');
+      reachCrashPoint('before-flush', claim.thread.threadId);
       const flushed = await flushSurely(deps.storage.claims, held, rows, stopper.signal);
-      reachCrashPoint('after-flush');
+      reachCrashPoint('after-flush', claim.thread.threadId);
       frames.running = rows.superstep?.next ?? frames.running;
       return flushed;
     },
@@ -110,7 +110,7 @@ const graphRun = (
   drain: run.drain,
   emit: (frame) => {
     run.frames.emit(frame);
-    if (frame.kind === 'token') reachCrashPoint('mid-stream');
+    if (frame.kind === 'token') reachCrashPoint('mid-stream', turn.claim.thread.threadId);
   },
 });
 

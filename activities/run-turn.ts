@@ -63,12 +63,12 @@ export const createRunTurn =
       return await deps.live.adopt(`${workflowId}/${runId}/${activityId}`, async () => {
         const holder = { runId, activityId: Number(activityId), attempt };
         const { turnTimeoutMs } = deps.settings;
-        reachCrashPoint('before-claim');
+        reachCrashPoint('before-claim', thread.threadId);
         const claimed = await deps.storage.claims.claim(thread, holder, {
           turnTimeoutMs,
           maxLosses,
         });
-        reachCrashPoint('after-claim');
+        reachCrashPoint('after-claim', thread.threadId);
         return await afterClaim(deps, claimed, progress);
       });
     } catch (error) {
@@ -118,7 +118,7 @@ async function afterClaim(
       progress.frames = frames;
       const result = await runClaimed(deps, turn, frames);
       frames.emit(wakeFrame);
-      reachCrashPoint('before-ack');
+      reachCrashPoint('before-ack', turn.claim.thread.threadId);
       return { ...result, seq: turn.claim.seq, steps: frames.steps };
     }
   }

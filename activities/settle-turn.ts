@@ -56,7 +56,7 @@ export async function settleStop(
 /** Gives the turn back: the next `runTurn`, here or elsewhere, goes on from what is flushed. */
 export async function release(deps: RunTurnDeps, turn: ClaimedTurn): Promise<RunTurnResult> {
   const outcome = await deps.storage.claims.yield(turn.claim);
-  reachCrashPoint('after-yield');
+  reachCrashPoint('after-yield', turn.claim.thread.threadId);
   switch (outcome.kind) {
     case 'flushed': {
       const settledThrough = turn.claim.seq - 1;

@@ -28,7 +28,7 @@ export async function acceptTurn(
   switch (outcome.kind) {
     case 'accepted':
     case 'attached': {
-      reachCrashPoint('after-accept');
+      reachCrashPoint('after-accept', asked.thread.threadId);
       const { turn, kind } = outcome;
       return { turn, attached: kind === 'attached', woken: wakeFor(gateway, turn) };
     }
@@ -58,7 +58,7 @@ const retrySoon = { 'Retry-After': '1' };
 /** A COMMIT of unknown outcome is looked up by the id that we made (P9). */
 async function acceptOnce({ storage }: Gateway, input: AcceptTurn): Promise<Accepted> {
   try {
-    reachCrashPoint('before-accept');
+    reachCrashPoint('before-accept', input.thread.threadId);
     return await storage.turns.accept(input);
   } catch (error) {
     if (!(error instanceof CommitUnknown)) throw error;

@@ -110,7 +110,7 @@ async function answerWhenSettled(
   try {
     const settled = await untilSettled({ turns: storage.turns, watch, log }, turn, gone.signal);
     if (res.destroyed) return;
-    if (settled !== undefined) reachCrashPoint('before-reply');
+    if (settled !== undefined) reachCrashPoint('before-reply', turn.thread.threadId);
     if (settled === undefined) sendAccepted(res, turn);
     else sendReply(res, settled, render);
   } finally {

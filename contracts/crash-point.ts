@@ -33,14 +33,15 @@ export type CrashPoint =
   // migrate
   | 'in-migration'; // after each statement
 
-let react: ((point: CrashPoint) => void) | undefined;
+type Reaction = (point: CrashPoint, threadId: string | undefined) => void;
+let react: Reaction | undefined;
 
 /** Costs a load and a branch while nothing is armed: no look at the environment, no allocation, no promise. */
-export function reachCrashPoint(point: CrashPoint): void {
-  react?.(point);
+export function reachCrashPoint(point: CrashPoint, threadId?: string): void {
+  react?.(point, threadId);
 }
 
 /** For tests alone: `undefined` disarms. */
-export function armCrashPoints(reaction: ((point: CrashPoint) => void) | undefined): void {
+export function armCrashPoints(reaction: Reaction | undefined): void {
   react = reaction;
 }

@@ -42,9 +42,9 @@ async function invoke(
   config: RunnableConfig,
 ): Promise<AIMessage | AIMessageChunk> {
   try {
-    reachCrashPoint('before-model');
+    reachCrashPoint('before-model', threadOf(config));
     const reply = await model.invoke(messages, config);
-    reachCrashPoint('after-model');
+    reachCrashPoint('after-model', threadOf(config));
     return reply;
   } catch (error) {
     // The client trips over an answer that is not the protocol. Network errors are TypeErrors too, but carry a cause.
@@ -54,3 +54,7 @@ async function invoke(
     throw error;
   }
 }
+
+/** LangGraph hands the thread on to whatever a node calls. */
+const threadOf = ({ configurable }: RunnableConfig): string | undefined =>
+  configurable?.thread_id as string | undefined;

@@ -43,7 +43,7 @@ export function* acceptTurn(input: AcceptTurn): Tx<Accepted> {
   }
   const turn = yield* insertTurn(input, base, graph);
   if (input.key !== undefined) yield* putKey(input, input.key, turn);
-  reachCrashPoint('in-accept');
+  reachCrashPoint('in-accept', input.thread.threadId);
   return { kind: 'accepted', turn };
 }
 

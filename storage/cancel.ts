@@ -25,7 +25,7 @@ export function* cancelTurn(key: ThreadKey, turnId: string): Tx<Cancelled> {
   }
   yield* settleCancelled({ thread: key, epoch: turn.epoch, seq: turn.seq });
   yield* advanceThread(key, null);
-  reachCrashPoint('in-cancel');
+  reachCrashPoint('in-cancel', key.threadId);
   const settled = yield* turnById(key, turnId);
   return { kind: 'cancelled', turn: recordOf(settled ?? turn, false) };
 }

@@ -52,7 +52,7 @@ export function* claimTurn(input: {
     fence: turn.fence + 1,
   };
   yield* takeTurn(claim, holder, { ...history, baseVersion: thread.version });
-  reachCrashPoint('in-claim');
+  reachCrashPoint('in-claim', key.threadId);
   const failure = whyNot(thread, turn, history, limits);
   if (failure !== undefined) {
     const after = yield* settleFailed(claim, failure);

@@ -27,7 +27,7 @@ export function* deleteThread(key: ThreadKey): Tx<Deleted> {
   );
   for (const table of erased) {
     yield* run(`DELETE FROM ${table} WHERE tenant = $1 AND thread_id = $2`, tenant, threadId);
-    reachCrashPoint('in-delete');
+    reachCrashPoint('in-delete', threadId);
   }
   yield* run(
     `UPDATE et_threads SET epoch = epoch + 1, deleted = 1, version = 0, settled_seq = next_seq - 1, graph = NULL,

@@ -17,7 +17,7 @@ export function* flushRows(claim: Claim, rows: FlushRows): Tx<Flushed> {
     : markStep(claim, rows, rows.superstep);
   if (changed === 0) return yield* whyLost(claim, thread);
   yield* writeRows(claim, rows);
-  reachCrashPoint('in-flush');
+  reachCrashPoint('in-flush', claim.thread.threadId);
   return { kind: 'flushed' };
 }
 

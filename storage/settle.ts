@@ -60,7 +60,7 @@ export function* settleTurn(claim: Claim, finish: FinishText, rows: FlushRows | 
     interrupts: finish.interrupts,
     nextNodes: finish.next,
   });
-  reachCrashPoint('before-commit');
+  reachCrashPoint('before-commit', claim.thread.threadId);
   return { kind: 'settled', status: finish.status, version, after };
 }
 

@@ -77,7 +77,7 @@ export function temporalWaker(link: TemporalLink, options: WakerOptions): Waker 
     wake: (turn, { start: mayStart }) =>
       link.call(async (client) => {
         await (mayStart ? startWithAttributes(client, turn) : signalOnly(client, turn));
-        reachCrashPoint('after-signal');
+        reachCrashPoint('after-signal', turn.thread.threadId);
       }),
   };
 }

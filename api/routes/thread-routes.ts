@@ -53,7 +53,7 @@ export async function deleteThread(gateway: Gateway, req: Request, res: Response
   const thread = await pathThread(gateway, req, res);
   const outcome = await gateway.storage.threads.delete(thread);
   if (outcome.kind === 'not_found') throw unknownThread();
-  reachCrashPoint('after-delete');
+  reachCrashPoint('after-delete', thread.threadId);
   await gateway.wake.wake({ thread, seq: outcome.nextSeq }, { start: false }).catch(() => {
     gateway.log.warn({ thread: thread.threadId }, 'cannot tell a run that its thread is deleted');
   });

@@ -86,7 +86,7 @@ export async function cancelTurn(gateway: Gateway, req: Request, res: Response):
       }
       break;
     case 'cancelled':
-      reachCrashPoint('after-cancel');
+      reachCrashPoint('after-cancel', thread.threadId);
       tellOf(gateway, outcome.turn);
   }
   res.type('application/json').send(replyJson(outcome.turn));

@@ -1,16 +1,45 @@
-// Preload (`node --import`) that ends or freezes the product at a named point: EVERTHREAD_TEST_CRASH=after-commit:3 kills it
-// when the point is reached for the third time, `after-commit:1:pause` stops it with SIGSTOP until somebody sends SIGCONT.
+/**
+ * Preload (`node --import`) that ends the product at a named point of contracts/crash-point.ts. Two ways to say when:
+ * EVERTHREAD_TEST_CRASH=in-migration:3 kills this process when the point is reached for the third time;
+ * EVERTHREAD_TEST_CRASH_FOLDER=/tmp/x kills whichever process is the first to reach the point of a file that is put there
+ * while it runs, `after-commit@some-thread` (that thread only) or `after-sweep@` (any). The file goes as the process dies.
+ * `in-migration:3:pause`, or a file that says `pause`, stops the process with SIGSTOP until somebody sends SIGCONT.
+ */
+import { readFileSync, unlinkSync } from 'node:fs';
+import path from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 
-const wanted = process.env.EVERTHREAD_TEST_CRASH;
-// Worker threads (the SDK's for workflows among them) run preloads too; the points are those of the main thread.
-if (wanted !== undefined && isMainThread) {
-  const [point, times = '1', how = 'kill'] = wanted.split(':');
+const { EVERTHREAD_TEST_CRASH: once, EVERTHREAD_TEST_CRASH_FOLDER: folder } = process.env;
+
+// Worker threads (the SDK runs workflows in some) load this too; the points are those of the main thread.
+if (isMainThread && (once !== undefined || folder !== undefined)) {
   const { armCrashPoints } = await import('../../dist/contracts/crash-point.js');
+  armCrashPoints(once === undefined ? byFile(folder) : byCount(once));
+}
+
+function end(how) {
+  process.kill(process.pid, how === 'pause' ? 'SIGSTOP' : 'SIGKILL');
+}
+
+function byCount(wanted) {
+  const [point, times = '1', how] = wanted.split(':');
   let left = Number(times);
-  armCrashPoints((reached) => {
-    if (reached !== point) return;
-    left -= 1;
-    if (left === 0) process.kill(process.pid, how === 'pause' ? 'SIGSTOP' : 'SIGKILL');
-  });
+  return (reached) => {
+    if (reached === point && --left === 0) end(how);
+  };
+}
+
+function byFile(where) {
+  return (point, thread = '') => {
+    for (const name of new Set([`${point}@${thread}`, `${point}@`])) {
+      try {
+        const file = path.join(where, name);
+        const how = readFileSync(file, 'utf8').trim();
+        unlinkSync(file); // of several processes only one succeeds
+        end(how);
+      } catch {
+        // Not armed, or somebody else was first.
+      }
+    }
+  };
 }

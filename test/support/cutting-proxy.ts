@@ -1,10 +1,17 @@
 /** A TCP proxy in front of PostgreSQL that cuts a connection around a COMMIT: before the server sees it, or after it answered. */
 import net from 'node:net';
 
+/** What becomes of a COMMIT: `hold` keeps it from the server and leaves the connection open. */
+type Fate = 'pass' | 'before' | 'after' | 'hold';
+
 export interface CuttingProxy {
   readonly url: string;
   /** Cuts the next connection that commits. */
   cutNext(when: 'before' | 'after'): void;
+  /** Decides the fate of every COMMIT of a writing transaction, until it is called again. */
+  onWrite(fate: () => Fate): void;
+  /** Cuts all connections that are open now. */
+  cutAll(): void;
   /** How many connections were cut. */
   readonly cuts: () => number;
   close(): Promise<void>;
@@ -20,7 +27,14 @@ const commit = Buffer.concat([
 export async function cuttingProxy(target: string): Promise<CuttingProxy> {
   const to = new URL(target);
   let next: 'before' | 'after' | null = null;
+  let fateOfWrite: () => Fate = () => 'pass';
   let cuts = 0;
+  const fateOf = (writing: boolean): Fate => {
+    if (next === null) return writing ? fateOfWrite() : 'pass';
+    const fate = next;
+    next = null;
+    return fate;
+  };
   const open = new Set<net.Socket>();
   const server = net.createServer((client) => {
     const upstream = net.connect(Number(to.port), to.hostname);
@@ -29,18 +43,16 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
       client.destroy();
       upstream.destroy();
     };
-    let cutting = false;
+    let [cutting, writing] = [false, false];
     client.on('data', (data) => {
-      if (next !== null && data.includes(commit)) {
-        const when = next;
-        next = null;
-        if (when === 'before') {
-          cut();
-          return;
-        }
-        cutting = true;
+      if (data.includes('BEGIN ISOLATION')) writing = data.includes('READ WRITE');
+      const fate = data.includes(commit) ? fateOf(writing) : 'pass';
+      if (fate === 'before') {
+        cut();
+        return;
       }
-      upstream.write(data);
+      cutting ||= fate === 'after';
+      if (fate !== 'hold') upstream.write(data);
     });
     upstream.on('data', (data) => (cutting ? cut() : client.write(data)));
     for (const [one, other] of [
@@ -62,6 +74,12 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
     url: url.href,
     cutNext: (when) => {
       next = when;
+    },
+    onWrite: (fate) => {
+      fateOfWrite = fate;
+    },
+    cutAll: () => {
+      for (const socket of open) socket.destroy();
     },
     cuts: () => cuts,
     close: async () => {

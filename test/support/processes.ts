@@ -21,13 +21,14 @@ const outside = (): NodeJS.ProcessEnv =>
     Object.entries(process.env).filter(([name]) => !name.startsWith('EVERTHREAD_TEST_')),
   );
 
-/** Starts `everthread <args>` with these variables beside the test's own, and flags for Node itself. */
+/** Starts `everthread <args>` with these variables beside the test's own, and flags for Node itself; `bin` is that of another build. */
 export function everthread(
   args: readonly string[],
   env: Record<string, string>,
   nodeFlags: readonly string[] = [],
+  bin = 'bin/everthread.js',
 ): Proc {
-  const child = spawn(process.execPath, [...nodeFlags, 'bin/everthread.js', ...args], {
+  const child = spawn(process.execPath, [...nodeFlags, bin, ...args], {
     env: { ...outside(), NO_COLOR: '1', NODE_OPTIONS: '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -77,7 +77,7 @@ export async function startProduct(env: Record<string, string> = {}): Promise<Pr
   return product;
 }
 
-async function request(url: string, init: RequestInit): Promise<Answer> {
+export async function request(url: string, init: RequestInit): Promise<Answer> {
   const answer = await fetch(url, init);
   const text = await answer.text();
   let json: Answer['json'] = {};
