@@ -8,6 +8,7 @@ import type { Failure, FailureCode } from '../contracts/failure.js';
 import type { TranscriptMessage, TurnInterrupt, Usage } from '../contracts/http.schema.js';
 import type { SettledStatus, StoredThread, ThreadKey, TurnStatus } from '../contracts/protocol.js';
 import type { Attempt, AttemptOptions, FlushRows } from './saver/port.js';
+import type { AttemptReads } from './saver/reads.js';
 
 export type StorageKind = 'memory' | 'sqlite' | 'postgres';
 
@@ -37,6 +38,8 @@ export interface Storage {
   readonly claims: ClaimStore;
   /** Opens the saver of one attempt (P5). */
   openAttempt(options: AttemptOptions): Promise<Attempt>;
+  /** What an attempt reads, for a saver that stands in another thread. */
+  attemptReads(turn: ClaimedTurn): AttemptReads;
   /** Answers when the primary answers. @throws StorageUnavailable */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -8,7 +8,7 @@ import { failTry, flushRows, yieldClaim } from './flush.js';
 import { lookAt } from './look.js';
 import { transcript } from './messages.js';
 import type { ClaimStore, Storage, StorageKind, ThreadStore, TurnStore } from './port.js';
-import { openAttempt } from './saver/attempt.js';
+import { attemptReads, openAttempt } from './saver/attempt.js';
 import { failTurn, finishText, lookUpClaim, settleTurn } from './settle.js';
 import { stateOf } from './state.js';
 import { takeQuiet } from './sweep.js';
@@ -30,6 +30,7 @@ export const storageOn = ({ kind, store, driver, close }: OpenedStorage): Storag
   threads: threadsOn(driver),
   claims: claimsOn(driver),
   openAttempt: (options) => openAttempt(driver, options),
+  attemptReads: (turn) => attemptReads(driver, turn),
   ping: async () => {
     await driver.read(() => query('SELECT 1'));
   },

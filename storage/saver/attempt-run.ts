@@ -10,16 +10,15 @@ import type {
   Checkpoint,
 } from '@langchain/langgraph-checkpoint';
 import type { Flushed } from '../port.js';
-import type { Driver } from '../tx.js';
 import type { Checkpoints } from './checkpoints.js';
 import { FlushQueue } from './flush-queue.js';
-import { headsOf } from './head-cache.js';
+import type { HeadCache } from './head-cache.js';
 import { checkpointOf, type Known, valuesOf } from './known.js';
 import type { Attempt, AttemptOptions, FinishedStep, FlushRows } from './port.js';
 import type { At, PutCheckpoint, PutWrites, SaverStore } from './saver-class.js';
 
 interface Parts {
-  readonly driver: Driver;
+  readonly heads: HeadCache;
   readonly options: AttemptOptions;
   readonly saver: BaseCheckpointSaver;
   readonly checkpoints: Checkpoints;
@@ -135,17 +134,17 @@ export class AttemptRun implements Attempt, SaverStore {
   }
 
   keep(): void {
-    const { driver, options } = this.#parts;
+    const { heads, options } = this.#parts;
     const { thread, epoch, seq } = options.turn.claim;
     const known = this.#checkpoints.newestKnown('');
     if (known === null) return;
     const { lastPos } = this.#checkpoints;
     const module = options.checkpoint.BaseCheckpointSaver;
-    headsOf(driver).put(thread, { epoch, known, seq, lastPos, module });
+    heads.put(thread, { epoch, known, seq, lastPos, module });
   }
 
   drop(): void {
-    headsOf(this.#parts.driver).take(this.#parts.options.turn.claim.thread);
+    this.#parts.heads.take(this.#parts.options.turn.claim.thread);
   }
 }
 

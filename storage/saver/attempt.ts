@@ -1,21 +1,42 @@
 /** Opens the saver of one attempt (P5). */
+import type { ClaimedTurn } from '../port.js';
 import type { Driver } from '../tx.js';
 import { AttemptRun } from './attempt-run.js';
 import { Checkpoints } from './checkpoints.js';
-import { headsOf } from './head-cache.js';
+import { type HeadCache, headsOf } from './head-cache.js';
 import { knownOf } from './load.js';
 import type { Attempt, AttemptOptions } from './port.js';
-import { readCheckpoint, readLastPos, type View } from './rows.js';
+import { type AttemptReads, readsOn } from './reads.js';
 import { makeSaver } from './saver-class.js';
 
-/** Reads nothing when the thread is new, or when this process has committed its head. */
-export async function openAttempt(driver: Driver, options: AttemptOptions): Promise<Attempt> {
+/** Where an attempt reads, and the heads that are still at hand there. */
+export interface AttemptSource {
+  readonly reads: AttemptReads;
+  readonly heads: HeadCache;
+}
+
+export const openAttempt = (driver: Driver, options: AttemptOptions): Promise<Attempt> =>
+  openAttemptFrom({ reads: attemptReads(driver, options.turn), heads: headsOf(driver) }, options);
+
+/** What the turn's attempt may see: committed turns up to its head, and its own rows. */
+export const attemptReads = (driver: Driver, { claim, head }: ClaimedTurn): AttemptReads =>
+  readsOn(driver, {
+    thread: claim.thread,
+    epoch: claim.epoch,
+    headSeq: head?.seq ?? -1,
+    ownSeq: claim.seq,
+  });
+
+/** Reads nothing when the thread is new, or when its committed head is at hand. */
+export async function openAttemptFrom(
+  { reads, heads }: AttemptSource,
+  options: AttemptOptions,
+): Promise<Attempt> {
   const { turn, checkpoint: module } = options;
-  const { thread, epoch, seq } = turn.claim;
-  const view: View = { thread, epoch, headSeq: turn.head?.seq ?? -1, ownSeq: seq };
+  const { thread, epoch } = turn.claim;
   const saver = makeSaver(module, () => run);
   const writer = { serde: saver.serde, verify: options.verify ?? false };
-  const cached = headsOf(driver).take(thread);
+  const cached = heads.take(thread);
   const warm =
     !turn.hasRows &&
     cached?.epoch === epoch &&
@@ -24,16 +45,13 @@ export async function openAttempt(driver: Driver, options: AttemptOptions): Prom
     cached.module === module.BaseCheckpointSaver;
   const isNew = turn.head === null && !turn.hasRows;
   const lastPos = warm ? cached.lastPos : isNew ? 0 : undefined;
-  const read =
-    lastPos === undefined
-      ? await driver.read(function* () {
-          return { last: yield* readLastPos(view), root: yield* readCheckpoint(view, '', null) };
-        })
-      : undefined;
+  const read = lastPos === undefined ? await reads.opening() : undefined;
   const stored = read?.root === undefined ? null : await knownOf(writer, read.root);
   const root = warm ? cached.known : stored;
-  const checkpoints = new Checkpoints(driver, writer, view, lastPos ?? read?.last ?? 0);
+  const { threadId } = thread;
+  const from = { reads, writer, threadId, lastPos: lastPos ?? read?.lastPos ?? 0 };
+  const checkpoints = new Checkpoints(from);
   checkpoints.learn('', root);
-  const run = new AttemptRun({ driver, options, saver, checkpoints, root });
+  const run = new AttemptRun({ heads, options, saver, checkpoints, root });
   return run;
 }

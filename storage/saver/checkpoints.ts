@@ -1,6 +1,5 @@
 /** The checkpoints that one attempt sees (P5): stored ones of its view, and what it has put itself. */
 import type { CheckpointListOptions, CheckpointTuple } from '@langchain/langgraph-checkpoint';
-import type { Driver } from '../tx.js';
 import { type BufferedWrite, isInsideTask, PutBuffer, needsAncestors } from './buffer.js';
 import { type Entries, entriesOf, listsOf, type Writer } from './entries.js';
 import { type Known, tupleOf, withWrite } from './known.js';
@@ -8,7 +7,7 @@ import { knownOf } from './load.js';
 import { selectTuples } from './listing.js';
 import { pack } from './pack.js';
 import { withPendingSends } from './pending-sends.js';
-import { listCheckpoints, readCheckpoint, type View } from './rows.js';
+import type { AttemptReads } from './reads.js';
 import type { PutCheckpoint, PutWrites } from './saver-class.js';
 import { packShared } from './sharing.js';
 
@@ -22,19 +21,26 @@ const specialIndex: Readonly<Record<string, number>> = {
 
 const nothing: Entries = new Map();
 
+interface CheckpointsFrom {
+  readonly reads: AttemptReads;
+  readonly writer: Writer;
+  readonly threadId: string;
+  readonly lastPos: number;
+}
+
 export class Checkpoints {
   readonly buffer = new PutBuffer();
   readonly #writer: Writer;
-  readonly #driver: Driver;
-  readonly #view: View;
+  readonly #reads: AttemptReads;
+  readonly #threadId: string;
   /** Newest per namespace; null when the namespace is known to be empty. */
   readonly #newest = new Map<string, Known | null>();
   #lastPos: number;
 
-  constructor(driver: Driver, writer: Writer, view: View, lastPos: number) {
-    this.#driver = driver;
+  constructor({ reads, writer, threadId, lastPos }: CheckpointsFrom) {
+    this.#reads = reads;
     this.#writer = writer;
-    this.#view = view;
+    this.#threadId = threadId;
     this.#lastPos = lastPos;
   }
 
@@ -122,7 +128,7 @@ export class Checkpoints {
     id: string | null,
     options: CheckpointListOptions | undefined,
   ): AsyncGenerator<CheckpointTuple> {
-    const stored = await this.#driver.read(() => listCheckpoints(this.#view, ns));
+    const stored = await this.#reads.list(ns);
     const buffered = this.buffer.checkpoints.filter((known) => ns === undefined || known.ns === ns);
     const all = [...buffered.toReversed(), ...stored];
     yield* selectTuples(all, id, options, async (one) =>
@@ -131,8 +137,7 @@ export class Checkpoints {
   }
 
   async #tupleOf(known: Known): Promise<CheckpointTuple> {
-    const { threadId } = this.#view.thread;
-    const tuple = await tupleOf(this.#writer.serde, threadId, known);
+    const tuple = await tupleOf(this.#writer.serde, this.#threadId, known);
     return withPendingSends(tuple, async () =>
       known.parentId === null ? undefined : this.tuple(known.ns, known.parentId),
     );
@@ -145,7 +150,7 @@ export class Checkpoints {
   }
 
   async #read(ns: string, id: string | null): Promise<Known | null> {
-    const stored = await this.#driver.read(() => readCheckpoint(this.#view, ns, id));
+    const stored = await this.#reads.checkpoint(ns, id);
     return stored === undefined ? null : this.#withBuffered(await knownOf(this.#writer, stored));
   }
 

@@ -20,7 +20,7 @@ export interface CachedHead {
 /** About 2 kB per message: these bounds keep the cache of a worker below some 200 MB. */
 const most = { threads: 1_000, elements: 100_000 };
 
-class HeadCache {
+export class HeadCache {
   readonly #heads = new Map<string, CachedHead>();
   #elements = 0;
 

@@ -19,7 +19,8 @@ export async function readState(
   return { values: stored === undefined ? {} : valuesOf(stored) };
 }
 
-function valuesOf(stored: Stored): Record<string, unknown> {
+/** Channel values as plain JSON. @throws Error when a row that they need is missing or is no JSON */
+export function valuesOf(stored: Stored): Record<string, unknown> {
   const chains = new Map(stored.deltas.map((d) => [otherKey(d.channel, d.version), d]));
   const { inline, rows } = stored.body;
   const values: [string, unknown][] = [

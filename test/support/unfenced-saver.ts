@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import * as checkpoint from '@langchain/langgraph-checkpoint';
 import { Checkpoints } from '../../storage/saver/checkpoints.js';
 import type { Serde } from '../../storage/saver/pack.js';
+import { readsOn } from '../../storage/saver/reads.js';
 import { readLastPos, type View } from '../../storage/saver/rows.js';
 import {
   type At,
@@ -83,7 +84,8 @@ class UnfencedStore implements SaverStore {
       ownSeq: 1,
     };
     const lastPos = await this.#driver.read(() => readLastPos(view));
-    return new Checkpoints(this.#driver, { serde: this.#serde, verify: true }, view, lastPos);
+    const writer = { serde: this.#serde, verify: true };
+    return new Checkpoints({ reads: readsOn(this.#driver, view), writer, threadId, lastPos });
   }
 
   async #flush(threadId: string, checkpoints: Checkpoints): Promise<void> {
