@@ -96,6 +96,28 @@ Settings:
   EVERTHREAD_DATA                      ./.everthread
   EVERTHREAD_STORAGE                   postgres or sqlite, when both could be meant`;
 
+const store = `  EVERTHREAD_POSTGRES_URL              the database; when unset, the SQLite file of
+  EVERTHREAD_DATA                      ./.everthread
+  EVERTHREAD_STORAGE                   postgres or sqlite, when both could be meant`;
+
+export const fsck = `
+Checks what must always hold (docs/SPEC.md): counters, versions, heads, keys, leftovers, whether the
+stored state can be read, and, when TEMPORAL_ADDRESS is set, whether somebody runs each unsettled turn.
+Safe beside running processes: each thread is read in one transaction. --repair works on PostgreSQL
+beside running processes, too; a SQLite file's process must be stopped first. It never makes data up:
+what only a backup can bring back stays, and is said.
+
+Exit code: 0 nothing found (warnings do not count), 1 something is wrong, 2 it could not be checked.
+
+Examples:
+  everthread fsck
+  EVERTHREAD_POSTGRES_URL=postgresql://me:secret@db/everthread TEMPORAL_ADDRESS=temporal:7233 \\
+    everthread fsck --repair
+
+Settings:
+${store}
+  TEMPORAL_ADDRESS                     also TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS_*`;
+
 export const chat = `
 Talks to a running gateway ("everthread dev", or "npm start") over HTTP. Each line is a turn. A
 turn goes on by itself when this program ends: come back with --thread.

@@ -75,6 +75,7 @@ function commands(exit: (code: number) => void): Command {
       const { migrate } = await import('./migrate.js');
       exit(await migrate());
     });
+  operatorCommands(program, exit);
   program
     .command('chat')
     .description('chat on a thread in the terminal')
@@ -97,6 +98,24 @@ interface ChatFlags {
   readonly url?: string;
   readonly graph?: string;
   readonly json?: true;
+}
+
+interface FsckFlags {
+  readonly json?: true;
+  readonly repair?: true;
+}
+
+function operatorCommands(program: Command, exit: (code: number) => void): void {
+  program
+    .command('fsck')
+    .description('check a store, live or stopped, and repair what can be')
+    .option('--repair', 'mend counters, fences and leftovers, and signal forgotten threads')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', help.fsck)
+    .action(async (flags: FsckFlags) => {
+      const { fsck } = await import('./fsck.js');
+      exit(await fsck(flags));
+    });
 }
 
 function temporalCommands(temporal: Command): void {

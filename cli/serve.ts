@@ -28,7 +28,7 @@ interface ServeContext {
 }
 
 export interface Served<R extends Running> {
-  readonly command: Exclude<Command, 'migrate'>;
+  readonly command: Exclude<Command, 'migrate' | 'operate'>;
   readonly allowRemote?: boolean | undefined;
   start(context: ServeContext): Promise<R>;
   /** Tells that it is ready. */

@@ -9,8 +9,8 @@ import * as shape from './shapes.js';
 import { temporalCliPlaces } from './temporal-cli.js';
 import type { TemporalCliPlaces } from './temporal-cli.js';
 
-/** The commands that need settings. */
-export type Command = 'dev' | 'gateway' | 'worker' | 'migrate';
+/** The commands that need settings; `operate` stands for those that look after a store (fsck, backup, restore). */
+export type Command = 'dev' | 'gateway' | 'worker' | 'migrate' | 'operate';
 
 export type StorageConfig =
   | { readonly kind: 'memory' }
@@ -57,6 +57,8 @@ export interface Config {
   };
   /** How long a stop waits for running supersteps; what is cut off runs again elsewhere or at the next start. */
   readonly drainMs: number;
+  /** Threads for graphs with `"isolation": "thread"`: null takes one for each core, and Node's own limit of memory. */
+  readonly isolation: { readonly threads: number | null; readonly memoryMb: number | null };
   readonly logLevel: LogLevel;
   /** Variables that look like ours and are not: worth a warning. */
   readonly unknownVariables: readonly string[];
@@ -90,6 +92,10 @@ export function resolveConfig(env: Environment, options: ConfigOptions): Config 
     graphConfig: resolveGraphConfig(reader, inFolder),
     model: reader.read('EVERTHREAD_MODEL', modelName, 'builtin'),
     ...resolveTimes(reader, command),
+    isolation: {
+      threads: reader.read('EVERTHREAD_ISOLATION_THREADS', shape.count(1, 256), null),
+      memoryMb: reader.read('EVERTHREAD_ISOLATION_MEMORY', shape.count(64, 65_536), null),
+    },
     logLevel: reader.read('LOG_LEVEL', shape.oneOf(...logLevels), 'info'),
     unknownVariables: unknownVariables(env),
   };
@@ -177,6 +183,7 @@ function defaultStorage(reader: SettingReader, command: Command): StorageConfig[
     case 'worker':
       return 'postgres';
     case 'migrate':
+    case 'operate':
       return reader.given('EVERTHREAD_POSTGRES_URL') ? 'postgres' : 'sqlite';
   }
 }
@@ -188,6 +195,10 @@ function refusalOfLocalStorage(command: Command, kind: 'memory' | 'sqlite'): str
     case 'migrate':
       return kind === 'memory'
         ? 'there is nothing to migrate before the process starts'
+        : undefined;
+    case 'operate':
+      return kind === 'memory'
+        ? 'it ends with its process, and other commands cannot see it'
         : undefined;
     case 'gateway':
     case 'worker':

@@ -8,19 +8,20 @@ import { run, type Tx } from './tx.js';
 /** What holds content and belongs to no later epoch. Turns stay as tombstones; runs wait for the sweeper. */
 const erased = ['et_drafts', 'et_writes', 'et_deltas', 'et_checkpoints', 'et_keys'];
 
+/** A turn of an epoch that is over: settled, and empty. */
+export const emptyTurn = `status = CASE WHEN settled_at_ms IS NULL THEN 'aborted' ELSE status END,
+  fence = CASE WHEN settled_at_ms IS NULL THEN fence + 1 ELSE fence END,
+  settled_at_ms = coalesce(settled_at_ms, {now}),
+  input = '', response = '', messages = NULL, values_json = NULL, interrupts = NULL, resume_interrupts = NULL,
+  usage_json = NULL, failure_message = NULL, pending_nodes = NULL, ran_nodes = NULL`;
+
 export function* deleteThread(key: ThreadKey): Tx<Deleted> {
   const thread = yield* lockThread(key);
   if (thread === undefined) return { kind: 'not_found' };
   if (thread.deleted === 1) return { kind: 'deleted', nextSeq: thread.next_seq, first: false };
   const { tenant, threadId } = key;
   yield* run(
-    `UPDATE et_turns SET
-       status = CASE WHEN settled_at_ms IS NULL THEN 'aborted' ELSE status END,
-       fence = CASE WHEN settled_at_ms IS NULL THEN fence + 1 ELSE fence END,
-       settled_at_ms = coalesce(settled_at_ms, {now}),
-       input = '', response = '', messages = NULL, values_json = NULL, interrupts = NULL, resume_interrupts = NULL,
-       usage_json = NULL, failure_message = NULL, pending_nodes = NULL, ran_nodes = NULL
-     WHERE tenant = $1 AND thread_id = $2 AND epoch = $3`,
+    `UPDATE et_turns SET ${emptyTurn} WHERE tenant = $1 AND thread_id = $2 AND epoch = $3`,
     tenant,
     threadId,
     thread.epoch,

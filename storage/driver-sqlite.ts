@@ -47,7 +47,7 @@ function openDatabase(path: string): Database.Database {
   }
 }
 
-function drive<T>(body: Tx<T>, run: (statement: Statement) => Answer): T {
+export function drive<T>(body: Tx<T>, run: (statement: Statement) => Answer): T {
   let step = body.next();
   while (step.done !== true) {
     const statement = step.value;
@@ -64,7 +64,7 @@ function drive<T>(body: Tx<T>, run: (statement: Statement) => Answer): T {
 }
 
 /** Statements are prepared once; a prepared one costs 1-5 microseconds. */
-function runner(db: Database.Database): (statement: Statement) => Answer {
+export function runner(db: Database.Database): (statement: Statement) => Answer {
   const translate = translator('sqlite');
   const prepared = new Map<string, Prepared>();
   const prepare = (sql: string): Prepared => {
