@@ -4,6 +4,8 @@ import type { TurnFrames } from './turn-frames.js';
 
 /** A joiner misses at most this much text until the next frame; four rows a second cost PostgreSQL about 1 % at 1,000 streams. */
 const draftEveryMs = 300;
+/** A long text is written less often, since it is written whole: at most 200 kB a second. */
+const draftCharsPerMs = 200;
 
 export function draftWriter(
   claims: Pick<ClaimStore, 'saveDrafts'>,
@@ -11,28 +13,32 @@ export function draftWriter(
   frames: TurnFrames,
 ): () => void {
   let written = 0;
-  let writing = false;
+  let ended = false;
+  let timer: NodeJS.Timeout;
   const write = async (): Promise<void> => {
-    const { seq, step, text } = frames;
-    if (writing || text === '' || seq === written) return;
-    writing = true;
+    const { shown } = frames;
+    if (shown === undefined || shown.text === '' || shown.seq === written) return;
     try {
-      const draft = {
-        thread: claim.thread,
-        turn: claim.turnId,
-        fence: claim.fence,
-        step,
-        seq,
-        text,
-      };
+      const draft = { ...shown, thread: claim.thread, turn: claim.turnId };
       await claims.saveDrafts([{ claim, draft }]);
-      written = seq;
+      written = shown.seq;
     } catch {
       // A draft is never the truth: without it a late joiner waits for the next frame.
-    } finally {
-      writing = false;
     }
   };
-  const timer = setInterval(() => void write(), draftEveryMs);
-  return () => clearInterval(timer);
+  const next = (): void => {
+    const chars = frames.shown?.text.length ?? 0;
+    timer = setTimeout(
+      () =>
+        void write().then(() => {
+          if (!ended) next();
+        }),
+      Math.max(draftEveryMs, chars / draftCharsPerMs),
+    );
+  };
+  next();
+  return () => {
+    ended = true;
+    clearTimeout(timer);
+  };
 }

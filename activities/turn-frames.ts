@@ -1,7 +1,9 @@
 /** Numbers the frames of one attempt: seq counts from 1 within (turn, fence), step counts finished supersteps (P10). */
-import type { FrameBody, Relay } from '../contracts/frames.js';
+import type { FrameBody, Relay, Shown } from '../contracts/frames.js';
 import type { StepSummary } from '../contracts/protocol.js';
+import { shownAfter } from '../contracts/shown.js';
 import type { Claim } from '../storage/port.js';
+import { bounded } from './frame-size.js';
 
 export interface TurnFrames {
   emit(body: FrameBody): void;
@@ -10,33 +12,32 @@ export interface TurnFrames {
   readonly step: number;
   /** Nodes of the superstep under way, as far as known: what the last flush said comes next. */
   running: readonly string[];
-  /** Last frame and all text shown by this attempt, for the draft row. */
-  readonly seq: number;
-  readonly text: string;
+  /** What this attempt has shown, for the draft row; undefined while that is nothing. */
+  readonly shown: Shown | undefined;
 }
 
 export function turnFrames(relay: Relay, claim: Claim, finishedSteps: number): TurnFrames {
   const steps: StepSummary[] = [];
   let seq = 0;
-  let text = '';
+  let shown: Shown | undefined;
   return {
     emit(body) {
       if (body.kind === 'step') steps.push(body.data);
-      if (body.kind === 'token') text += body.data.text;
-      seq += 1;
       const step = finishedSteps + steps.length;
-      relay.publish([{ ...body, turn: claim.turnId, fence: claim.fence, step, seq }]);
+      const frames = bounded(body, claim.thread.threadId).map((part) => {
+        seq += 1;
+        return { ...part, turn: claim.turnId, fence: claim.fence, step, seq };
+      });
+      for (const frame of frames) shown = shownAfter(shown, frame);
+      relay.publish(frames);
     },
     steps,
     running: [],
     get step() {
       return finishedSteps + steps.length;
     },
-    get seq() {
-      return seq;
-    },
-    get text() {
-      return text;
+    get shown() {
+      return shown;
     },
   };
 }

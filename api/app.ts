@@ -5,15 +5,19 @@ import helmet from 'helmet';
 import { jsonBody } from './body.js';
 import type { GatewayDeps } from './deps.js';
 import type { Gateway } from './gateway.js';
+import { places } from './places.js';
 import { Problem, problemHandler } from './problem.js';
 import { limitHeaders, requestLog } from './request.js';
 import { type Handlers, type Method, routes } from './routes.js';
 import { turnWatch } from './wait.js';
 
+/** Each holds its reply as row and as JSON; one that stalls is cut off after half a minute. */
+const longRepliesAtOnce = 4;
+
 export function createApp(deps: GatewayDeps): Application {
   const { storage, relay, log, settings } = deps;
   const watch = turnWatch({ turns: storage.turns, relay, pollMs: settings.pollMs, log });
-  const gateway: Gateway = { ...deps, watch };
+  const gateway: Gateway = { ...deps, watch, longReplies: places(longRepliesAtOnce) };
   // Every open stream and every waiter listens to it: no leak.
   setMaxListeners(0, deps.closing);
   const app = express();

@@ -15,8 +15,10 @@ export interface EventStream {
   /** Too much is unsent: send nothing but what cannot wait, until `onDrain`. */
   isFull(): boolean;
   readonly closed: boolean;
-  /** Ends the stream, optionally with the time after which the reader should come back. */
-  end(retryMs?: number): void;
+  /** Sends the last events, however long, as fast as the reader takes them, and ends the stream. */
+  finish(events: readonly SseEvent[]): void;
+  /** Ends the stream with the time after which the reader should come back. */
+  end(retryMs: number): void;
 }
 
 /** How soon a reader comes back after a connection broke. */
@@ -38,15 +40,27 @@ export function openEventStream(
 
   let closed = false;
   let stall: NodeJS.Timeout | undefined;
+  /** What is left of the last events. */
+  let last: Iterator<string> | undefined;
   const isFull = (): boolean => res.writableLength > settings.holdBytes;
-  const write = (text: string): void => {
-    if (closed || text === '') return;
-    if (res.writableLength > settings.cutBytes) {
-      res.destroy();
-      return;
-    }
+  const put = (text: string): void => {
     res.write(text);
     if (isFull()) stall ??= setTimeout(() => res.destroy(), settings.stallMs);
+  };
+  const write = (text: string): void => {
+    if (closed || text === '') return;
+    if (res.writableLength > settings.cutBytes) res.destroy();
+    else put(text);
+  };
+  const putLast = (pieces: Iterator<string>): void => {
+    while (!isFull() && !res.destroyed) {
+      const piece = pieces.next();
+      if (piece.done === true) {
+        res.end();
+        return;
+      }
+      put(piece.value);
+    }
   };
   const ping = setInterval(() => {
     if (!isFull()) write(': ping\n\n');
@@ -54,16 +68,25 @@ export function openEventStream(
   res.on('drain', () => {
     clearTimeout(stall);
     stall = undefined;
-    if (!closed) on.drain();
+    if (last !== undefined) putLast(last);
+    else if (!closed) on.drain();
   });
   // Not the request's `close`: that comes as soon as its body is read.
   res.on('close', () => {
     closed = true;
+    last = undefined;
     clearInterval(ping);
     clearTimeout(stall);
     on.close();
   });
   write(`retry: ${retryMs}\n\n`);
+  const close = (pieces: Iterator<string>): void => {
+    if (closed) return;
+    closed = true;
+    clearInterval(ping);
+    last = pieces;
+    putLast(pieces);
+  };
 
   return {
     send: (events) => write(events.map(written).join('')),
@@ -71,15 +94,34 @@ export function openEventStream(
     get closed() {
       return closed;
     },
-    end(comeBackMs) {
-      if (comeBackMs !== undefined) write(`retry: ${comeBackMs}\n\n`);
-      if (closed) return;
-      closed = true;
-      clearInterval(ping);
-      res.end();
-    },
+    finish: (events) => close(piecesOf(events)),
+    end: (comeBackMs) => close([`retry: ${comeBackMs}\n\n`].values()),
   };
 }
 
-const written = ({ event, data, id }: SseEvent): string =>
-  `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`;
+const written = (event: SseEvent): string => `${headOf(event)}${event.data}\n\n`;
+
+const headOf = ({ event, id }: SseEvent): string =>
+  `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: `;
+
+/** Small beside what a reader may leave unsent, large beside what a write costs. */
+const pieceChars = 16 << 10;
+
+/** Cut between characters: each piece is encoded by itself. */
+function* piecesOf(events: readonly SseEvent[]): Generator<string, void> {
+  for (const event of events) {
+    const { data } = event;
+    if (data.length <= pieceChars) {
+      yield written(event);
+      continue;
+    }
+    yield headOf(event);
+    for (let at = 0; at < data.length;) {
+      const end = at + pieceChars;
+      const isInside = (data.charCodeAt(end - 1) & 0xfc00) === 0xd800;
+      yield data.slice(at, isInside ? end - 1 : end);
+      at = isInside ? end - 1 : end;
+    }
+    yield '\n\n';
+  }
+}

@@ -1,12 +1,12 @@
 /** Showing a turn to one reader as server-sent events, from wherever it is to its end (DESIGN 7, P10). */
 import type { Response } from 'express';
-import type { Frame, Relay, Shown } from '../contracts/frames.js';
+import type { Frame, Shown } from '../contracts/frames.js';
 import type { TurnRecord } from '../storage/port.js';
 import type { Gateway } from './gateway.js';
 import { oneAtATime } from './one-at-a-time.js';
 import { type Problem, problemBody, toProblem } from './problem.js';
 import { type EventStream, openEventStream, type SseEvent } from './sse.js';
-import { acceptedReply, replyJson, spokenText, verdictOf } from './turn-reply.js';
+import { acceptedReply, replyJson, spokenText, type Verdict, verdictOf } from './turn-reply.js';
 import {
   catchUp,
   finalText,
@@ -34,64 +34,96 @@ export interface StreamedTurn {
 
 /** Answers with the stream; returns as soon as it is open. It goes on until the turn settles or the reader leaves. */
 export function streamTurn(gateway: Gateway, res: Response, streamed: StreamedTurn): void {
-  const { relay, closing, log, settings, storage } = gateway;
-  const { turn, fresh } = streamed;
+  const { closing, settings } = gateway;
+  const { turn, fresh, lastEventId } = streamed;
   const ends: (() => void)[] = [];
   const out = openEventStream(res, settings.stream, {
-    drain: () => advance(view),
+    drain: () => advance(view, undefined),
     close: () => ends.forEach((end) => end()),
   });
+  const row = headOf(turn);
   const view: View = {
-    relay,
-    out,
-    row: turn,
-    read: fresh || verdictOf(turn) !== undefined,
-    viewer: fresh ? present(turn.turnId, turn.fence) : joining(turn.turnId, turn.fence),
+    ...{ gateway, out, row, ends },
+    viewer: fresh ? present(row.turnId, row.fence) : joining(row.turnId, row.fence),
+    read: fresh,
+    stale: false,
     gap: undefined,
-    look: oneAtATime(
-      async () => {
-        const found = await readTurn({ turns: storage.turns, log }, turn);
-        if (!out.closed && found !== 'unknown') take(view, found);
-      },
-      (error) => {
-        finish(view, [errorEvent(toProblem(error, log))]);
-      },
-    ),
+    place: 'none',
+    look: lookOf(() => view),
   };
-  ends.push(
-    relay.subscribe(turn.turnId, (frame) => takeFrame(view, frame)),
-    gateway.watch.watch(turn, view.look),
-    () => clearTimeout(view.gap),
-  );
+  follow(view);
   const onClosing = (): void => out.end(closingRetryMs);
   closing.addEventListener('abort', onClosing, { once: true });
   ends.push(() => closing.removeEventListener('abort', onClosing));
 
-  greet(view, streamed.lastEventId);
+  greet(view, turn, lastEventId);
   if (closing.aborted) onClosing();
-  else if (view.read) advance(view);
+  else if (fresh || verdictOf(turn) !== undefined) take(view, turn);
   else view.look();
 }
 
+/** What is kept of a turn while it is shown: nothing of what it says, which may be long. */
+type Head = Pick<TurnRecord, 'thread' | 'turnId' | 'fence' | 'step'>;
+
+const headOf = ({ thread, turnId, fence, step }: TurnRecord): Head => ({
+  ...{ thread, turnId, fence, step },
+});
+
 /** One reader's view of a turn. */
 interface View {
-  readonly relay: Relay;
+  readonly gateway: Gateway;
   readonly out: EventStream;
-  row: TurnRecord;
+  row: Head;
+  viewer: Viewer;
   /** `row` is no older than the subscription to the relay, so that row and frames leave no gap between them. */
   read: boolean;
-  viewer: Viewer;
+  /** The row has news that a slow reader was not shown: it is read again when the reader has caught up. */
+  stale: boolean;
   /** Looks again at a gap that is open. */
   gap: NodeJS.Timeout | undefined;
+  /** A long reply is read and held by few at once. */
+  place: 'none' | 'asked' | 'held';
   /** Reads the row. */
   readonly look: () => void;
+  /** What ends with the stream. */
+  readonly ends: (() => void)[];
 }
 
-function greet({ out, row, viewer }: View, lastEventId: string | undefined): void {
-  out.send([{ event: 'accepted', data: JSON.stringify(acceptedData(row)) }]);
+function lookOf(viewOf: () => View): () => void {
+  return oneAtATime(
+    async () => {
+      const view = viewOf();
+      view.stale = view.out.isFull();
+      if (view.stale || view.out.closed) return;
+      const { storage, log } = view.gateway;
+      const found = await readTurn({ turns: storage.turns, log }, view.row);
+      if (!view.out.closed && found !== 'unknown') take(view, found);
+    },
+    (error) => {
+      const { out, gateway } = viewOf();
+      out.finish([errorEvent(toProblem(error, gateway.log))]);
+    },
+  );
+}
+
+function follow(view: View): void {
+  const { relay, watch } = view.gateway;
+  view.ends.push(
+    relay.subscribe(view.row.turnId, (frame) => takeFrame(view, frame)),
+    watch.watch(view.row, view.look),
+    () => clearTimeout(view.gap),
+  );
+}
+
+function greet(
+  { out, row, viewer }: View,
+  turn: TurnRecord,
+  lastEventId: string | undefined,
+): void {
+  out.send([{ event: 'accepted', data: JSON.stringify(acceptedData(turn)) }]);
   const seen = lastSeenFence(viewer.turn, lastEventId);
   const outdated = seen !== undefined && seen < row.fence;
-  if (outdated && ending(row) === undefined) out.send([{ event: 'reset', data: '{}' }]);
+  if (outdated && verdictOf(turn) === undefined) out.send([{ event: 'reset', data: '{}' }]);
 }
 
 function takeFrame(view: View, frame: Frame): void {
@@ -102,30 +134,42 @@ function takeFrame(view: View, frame: Frame): void {
 
 function take(view: View, found: TurnRecord | undefined): void {
   if (found === undefined) {
-    finish(view, [errorEvent(erased(view.row))]);
+    view.out.finish([errorEvent(erased(view.row))]);
     return;
   }
-  view.row = found;
+  view.row = headOf(found);
   view.read = true;
-  advance(view);
+  advance(view, found);
 }
 
-/** Shows what the row and the relay's text allow. A slow reader gets nothing until it has caught up, the end included. */
-function advance(view: View): void {
-  const { out, row, relay } = view;
-  if (!view.read || out.closed || out.isFull()) return;
-  const end = ending(row);
+/**
+ * Shows what the relay and the row, when it has just been read, allow. A slow reader gets nothing until it has caught up,
+ * the end included.
+ */
+function advance(view: View, found: TurnRecord | undefined): void {
+  const { out, row, gateway } = view;
+  if (!view.read || out.closed) return;
+  if (out.isFull()) {
+    view.stale ||= found !== undefined;
+    return;
+  }
+  const shown = gateway.relay.shown(row.turnId);
+  if (found === undefined && (view.stale || (view.viewer.waiting !== null && !shown))) {
+    view.look();
+    return;
+  }
+  const verdict = found && verdictOf(found);
   // A settled turn has no next attempt: its last event says all, whatever its fence (a cancel raises it).
-  if (end === undefined) show(view, moveTo(view.viewer, row.fence, row.step));
-  const known = newest(relay.shown(row.turnId), row.draft);
+  if (verdict === undefined) show(view, moveTo(view.viewer, row.fence, row.step));
+  const known = newest(shown, found?.draft ?? null);
   while (!out.isFull() && view.viewer.waiting !== null) {
     const next = catchUp(view.viewer, known);
     if (next.viewer === view.viewer) break;
     show(view, next);
   }
-  if (out.isFull()) return;
-  if (end !== undefined) finish(view, [...finalText(view.viewer, spokenText(row)), end]);
-  else closeGapSoon(view);
+  if (verdict === undefined || found === undefined) closeGapSoon(view);
+  else if (out.isFull()) view.stale = true;
+  else finish(view, found, verdict);
 }
 
 function closeGapSoon(view: View): void {
@@ -141,24 +185,41 @@ function show(view: View, { viewer, events }: Shows): void {
   view.out.send(events);
 }
 
-function finish({ out }: View, events: readonly SseEvent[]): void {
-  out.send(events);
-  out.end();
+/** The last event of a settled turn: `done` holds the bytes of the JSON answer. */
+function finish(view: View, turn: TurnRecord, verdict: Verdict): void {
+  if (isLong(turn) && view.place !== 'held') {
+    takePlace(view);
+    return;
+  }
+  const end: SseEvent =
+    verdict.kind === 'reply'
+      ? { event: 'done', data: replyJson(turn) }
+      : errorEvent(verdict.problem);
+  view.out.finish([...finalText(view.viewer, spokenText(turn)), end]);
 }
+
+/** Until its place is free the reader holds nothing of the reply. */
+function takePlace(view: View): void {
+  if (view.place === 'asked') return;
+  view.place = 'asked';
+  void view.gateway.longReplies.take().then((giveBack) => {
+    view.place = 'held';
+    if (view.out.closed) giveBack();
+    view.ends.push(giveBack);
+    view.look();
+  });
+}
+
+/** A reply that is worth waiting in line for: a thousand readers of shorter ones hold less than a gigabyte. */
+const longChars = 1 << 20;
+
+const isLong = ({ response, messagesJson, valuesJson }: TurnRecord): boolean =>
+  response.length + (messagesJson?.length ?? 0) + (valuesJson?.length ?? 0) > longChars;
 
 const acceptedData = (turn: TurnRecord): Record<string, unknown> => ({
   ...acceptedReply(turn),
   ...(turn.baseVersion === null ? {} : { version: turn.baseVersion }),
 });
-
-/** The last event of a settled turn; undefined while it is not settled. `done` holds the bytes of the JSON answer. */
-function ending(turn: TurnRecord): SseEvent | undefined {
-  const verdict = verdictOf(turn);
-  if (verdict === undefined) return undefined;
-  return verdict.kind === 'reply'
-    ? { event: 'done', data: replyJson(turn) }
-    : errorEvent(verdict.problem);
-}
 
 const errorEvent = (problem: Problem): SseEvent => ({
   event: 'error',

@@ -1,9 +1,10 @@
 /**
- * What one viewer of a turn has been shown, and what it must be shown next (P10). Pure.
- * A client's text: `snapshot` replaces it, `token` appends, `reset` clears.
+ * What one viewer of a turn has been shown, and what it must be shown next (P10). Pure, and small whatever the turn says:
+ * of the text only a trace is kept. A client's text: `snapshot` replaces it, `token` appends, `reset` clears.
  */
 import type { Frame, Shown } from '../contracts/frames.js';
 import type { SseEvent } from './sse.js';
+import { noText, sameText, type TextTrace, traced } from './text-trace.js';
 
 export interface Viewer {
   readonly turn: string;
@@ -12,13 +13,16 @@ export interface Viewer {
   /** Last frame of that fence that was shown, or that a snapshot covered. */
   readonly seq: number;
   /** What the client shows now. */
-  readonly text: string;
-  /** Where in `text` each superstep's text begins. */
-  readonly marks: readonly { readonly step: number; readonly at: number }[];
+  readonly shows: TextTrace;
   /** The newest superstep of which an unfinished frame was shown; -1 when none. */
   readonly touched: number;
   /** Frames that cannot be shown before a gap is closed, without a gap between them; null when the viewer is live. */
-  readonly waiting: readonly Frame[] | null;
+  readonly waiting: Waiting | null;
+}
+
+interface Waiting {
+  readonly frames: readonly Frame[];
+  readonly chars: number;
 }
 
 export interface Shows {
@@ -26,16 +30,19 @@ export interface Shows {
   readonly events: readonly SseEvent[];
 }
 
-/** Most frames kept for a viewer that waits; older ones are covered by the snapshot that comes later. */
-const maxWaiting = 200;
+/** Most that is kept for a viewer that waits: as much as a slow reader may leave unsent. Older frames are in the snapshot that comes. */
+const maxWaitingChars = 64 << 10;
+/** Room that a frame takes beside its data. */
+const frameChars = 100;
+
+const nothingWaits: Waiting = { frames: [], chars: 0 };
 
 /** A viewer that was there before the turn began: it misses nothing. */
 export const present = (turn: string, fence: number): Viewer => ({
   turn,
   fence,
   seq: 0,
-  text: '',
-  marks: [],
+  shows: noText,
   touched: -1,
   waiting: null,
 });
@@ -43,7 +50,7 @@ export const present = (turn: string, fence: number): Viewer => ({
 /** A viewer that joins: it waits until the first `catchUp`. */
 export const joining = (turn: string, fence: number): Viewer => ({
   ...present(turn, fence),
-  waiting: [],
+  waiting: nothingWaits,
 });
 
 /** The fence that a Last-Event-ID of this turn names; undefined for anything else, which is ignored. */
@@ -52,14 +59,16 @@ export function lastSeenFence(turn: string, lastEventId: string | undefined): nu
   return found?.[1] === turn ? Number(found[2]) : undefined;
 }
 
-/** A frame has come. `hold` keeps it back because the reader is slow. */
+/** A frame has come. `hold` drops it because the reader is slow: a snapshot will cover it. */
 export function showFrame(viewer: Viewer, frame: Frame, hold: boolean): Shows {
   if (frame.kind === 'wake' || frame.fence < viewer.fence) return { viewer, events: [] };
   const moved = moveTo(viewer, frame.fence, frame.step);
   const now = moved.viewer;
   if (frame.seq <= now.seq) return moved;
-  if (hold || now.waiting !== null || frame.seq !== now.seq + 1) {
-    return { viewer: { ...now, waiting: keep(now.waiting ?? [], frame) }, events: moved.events };
+  if (hold) return { ...moved, viewer: { ...now, waiting: nothingWaits } };
+  if (now.waiting !== null || frame.seq !== now.seq + 1) {
+    const waiting = keep(now.waiting ?? nothingWaits, frame);
+    return { ...moved, viewer: { ...now, waiting } };
   }
   const shown = pass(now, frame);
   return { viewer: shown.viewer, events: [...moved.events, ...shown.events] };
@@ -67,18 +76,16 @@ export function showFrame(viewer: Viewer, frame: Frame, hold: boolean): Shows {
 
 /**
  * The turn runs under this fence and step. A `reset` comes exactly when the viewer was shown an unfinished frame of this
- * step (or a later one) under a lower fence; the text of finished steps stays.
+ * step (or a later one) under a lower fence; the text of finished steps follows, as the attempt's first frame.
  */
 export function moveTo(viewer: Viewer, fence: number, step: number): Shows {
   if (fence <= viewer.fence) return { viewer, events: [] };
-  const waiting = viewer.waiting === null ? null : [];
+  const waiting = viewer.waiting === null ? null : nothingWaits;
   const moved: Viewer = { ...viewer, fence, seq: 0, waiting };
   if (viewer.touched < step) return { viewer: moved, events: [] };
-  const lost = viewer.marks.find((mark) => mark.step >= step);
-  const text = viewer.text.slice(0, lost?.at);
   return {
-    viewer: { ...moved, text, marks: viewer.marks.filter((m) => m.step < step), touched: step - 1 },
-    events: [{ event: 'reset', data: '{}' }, ...(text === '' ? [] : [snapshot(text)])],
+    viewer: { ...moved, shows: noText, touched: step - 1 },
+    events: [{ event: 'reset', data: '{}' }],
   };
 }
 
@@ -88,51 +95,75 @@ export function moveTo(viewer: Viewer, fence: number, step: number): Shows {
  */
 export function catchUp(viewer: Viewer, known: Shown | undefined): Shows {
   if (viewer.waiting === null) return { viewer, events: [] };
-  const [first, ...later] = viewer.waiting;
+  const [first] = viewer.waiting.frames;
   const follows = first?.seq === viewer.seq + 1;
-  const joins = viewer.seq === 0 && viewer.text === '';
+  const joins = viewer.seq === 0 && viewer.shows.chars === 0;
   if (known !== undefined && reaches(known, viewer) && (joins || !follows)) {
     return passSnapshot(viewer, known);
   }
   if (first === undefined) return { viewer: { ...viewer, waiting: null }, events: [] };
-  return follows ? pass({ ...viewer, waiting: orLive(later) }, first) : { viewer, events: [] };
+  if (!follows) return { viewer, events: [] };
+  return pass({ ...viewer, waiting: after(viewer.waiting, first.seq) }, first);
 }
 
 /** What the turn said, when that is not what the viewer shows: frames were lost, or came from a model call that is no message. */
 export const finalText = (viewer: Viewer, spoken: string): readonly SseEvent[] =>
-  spoken === '' || spoken === viewer.text ? [] : [snapshot(spoken)];
+  spoken === '' || isShown(viewer, spoken) ? [] : [snapshot(spoken)];
+
+const isShown = ({ shows }: Viewer, text: string): boolean =>
+  shows.chars === text.length && sameText(shows, traced(noText, text));
 
 /** Known up to a frame that the viewer lacks, and leaving no gap before those that wait. */
 const reaches = (known: Shown, { fence, seq, waiting }: Viewer): boolean =>
-  known.fence === fence && known.seq > seq && known.seq >= (waiting?.[0]?.seq ?? 0) - 1;
+  known.fence === fence && known.seq > seq && known.seq >= (waiting?.frames[0]?.seq ?? 0) - 1;
 
 function passSnapshot(viewer: Viewer, { seq, text, step }: Shown): Shows {
-  const waiting = orLive((viewer.waiting ?? []).filter((frame) => frame.seq > seq));
-  const id = `${viewer.turn}.${viewer.fence}.${seq}`;
+  const waiting = after(viewer.waiting ?? nothingWaits, seq);
   return {
-    viewer: { ...viewer, seq, text, touched: step, marks: [{ step, at: 0 }], waiting },
-    events: text === viewer.text ? [] : [{ ...snapshot(text), id }],
+    viewer: { ...viewer, seq, shows: traced(noText, text), touched: step, waiting },
+    events: isShown(viewer, text) ? [] : [{ ...snapshot(text), id: idOf(viewer, seq) }],
   };
 }
 
-const orLive = (waiting: readonly Frame[]): Viewer['waiting'] =>
-  waiting.length === 0 ? null : waiting;
+/** What waits behind frame `seq`; null when that is nothing. */
+function after({ frames }: Waiting, seq: number): Waiting | null {
+  const later = frames.filter((frame) => frame.seq > seq);
+  return later.length === 0 ? null : { frames: later, chars: charsOf(later) };
+}
 
 function pass(viewer: Viewer, frame: Frame): Shows {
-  const { kind, seq, step } = frame;
-  const data = jsonOf(frame.data);
-  const id = `${viewer.turn}.${viewer.fence}.${seq}`;
-  const events: SseEvent[] = data === undefined ? [] : [{ event: kind, data, id }];
-  if (kind !== 'token') {
-    const touched = kind === 'custom' ? Math.max(viewer.touched, step) : viewer.touched;
-    return { viewer: { ...viewer, seq, touched }, events };
+  const { seq, step } = frame;
+  switch (frame.kind) {
+    case 'text':
+      return passText({ ...viewer, seq }, frame.data.text, step);
+    case 'token': {
+      const shows = traced(viewer.shows, frame.data.text);
+      const touched = Math.max(viewer.touched, step);
+      return { viewer: { ...viewer, seq, shows, touched }, events: eventOf(viewer, frame) };
+    }
+    case 'custom': {
+      const touched = Math.max(viewer.touched, step);
+      return { viewer: { ...viewer, seq, touched }, events: eventOf(viewer, frame) };
+    }
+    case 'step':
+    case 'wake':
+      return { viewer: { ...viewer, seq }, events: eventOf(viewer, frame) };
   }
-  const marks = viewer.marks.some((mark) => mark.step >= step)
-    ? viewer.marks
-    : [...viewer.marks, { step, at: viewer.text.length }];
-  const text = viewer.text + frame.data.text;
-  const touched = Math.max(viewer.touched, step);
-  return { viewer: { ...viewer, seq, text, marks, touched }, events };
+}
+
+/** Only who shows nothing needs it: after a yield the others show the same, or more that is as good. */
+function passText(viewer: Viewer, text: string | null, step: number): Shows {
+  if (text === null || text === '' || viewer.shows.chars > 0) return { viewer, events: [] };
+  const touched = Math.max(viewer.touched, step - 1);
+  return {
+    viewer: { ...viewer, shows: traced(noText, text), touched },
+    events: [{ ...snapshot(text), id: idOf(viewer, viewer.seq) }],
+  };
+}
+
+function eventOf(viewer: Viewer, { kind, data, seq }: Frame): readonly SseEvent[] {
+  const json = jsonOf(data);
+  return json === undefined ? [] : [{ event: kind, data: json, id: idOf(viewer, seq) }];
 }
 
 /** What a node wrote may be no JSON: it is not shown, and whoever published it must not hear of it. */
@@ -144,13 +175,24 @@ function jsonOf(data: unknown): string | undefined {
   }
 }
 
-/** Frames that follow each other; after a gap only the newer ones are of use. */
-function keep(waiting: readonly Frame[], frame: Frame): readonly Frame[] {
-  const last = waiting.at(-1);
-  if (last !== undefined && frame.seq <= last.seq) return waiting;
-  if (last !== undefined && frame.seq !== last.seq + 1) return [frame];
-  return [...waiting, frame].slice(-maxWaiting);
+const idOf = ({ turn, fence }: Viewer, seq: number): string => `${turn}.${fence}.${seq}`;
+
+/** Frames that follow each other; after a gap, or when they are too many, only the newer ones are of use. */
+function keep({ frames, chars }: Waiting, frame: Frame): Waiting {
+  const last = frames.at(-1);
+  if (last !== undefined && frame.seq <= last.seq) return { frames, chars };
+  const size = charsOf([frame]);
+  const goesOn = last === undefined || frame.seq === last.seq + 1;
+  return goesOn && chars + size <= maxWaitingChars
+    ? { frames: [...frames, frame], chars: chars + size }
+    : { frames: [frame], chars: size };
 }
+
+const charsOf = (frames: readonly Frame[]): number =>
+  frames.reduce((sum, frame) => {
+    const text = frame.kind === 'token' ? frame.data.text : jsonOf(frame.data);
+    return sum + frameChars + (text?.length ?? 0);
+  }, 0);
 
 const snapshot = (text: string): SseEvent => ({
   event: 'snapshot',

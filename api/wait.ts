@@ -11,7 +11,7 @@ export interface TurnWatch {
    * Calls `onNews` when the turn's row is worth reading: a `wake` frame came, or a poll found it settled, gone, or under
    * another fence or step. May call without cause. @returns a function that ends it
    */
-  watch(turn: TurnRecord, onNews: () => void): () => void;
+  watch(turn: Pick<TurnRecord, 'turnId' | 'fence' | 'step'>, onNews: () => void): () => void;
 }
 
 interface Watcher {
@@ -58,19 +58,17 @@ export function turnWatch(deps: {
   };
 
   return {
-    watch(turn, onNews) {
-      const watcher: Watcher = { fence: turn.fence, step: turn.step, onNews };
-      const watchers = watched.get(turn.turnId) ?? new Set();
-      watched.set(turn.turnId, watchers.add(watcher));
+    watch({ turnId, fence, step }, onNews) {
+      const watcher: Watcher = { fence, step, onNews };
+      const watchers = watched.get(turnId) ?? new Set();
+      watched.set(turnId, watchers.add(watcher));
       if (watched.size === 1 && timer === undefined) schedule();
-      const unsubscribe = deps.relay.subscribe(turn.turnId, (frame) => {
-        if (frame.kind === 'wake') onNews();
-      });
+      const unsubscribe = deps.relay.onWake(turnId, onNews);
       return () => {
         unsubscribe();
         watchers.delete(watcher);
-        if (watchers.size === 0 && watched.get(turn.turnId) === watchers) {
-          watched.delete(turn.turnId);
+        if (watchers.size === 0 && watched.get(turnId) === watchers) {
+          watched.delete(turnId);
         }
       };
     },
@@ -116,7 +114,7 @@ export function untilSettled(
 /** The row; `unknown` when the database does not say: the next poll asks again. */
 export async function readTurn(
   { turns, log }: { readonly turns: TurnStore; readonly log: Logger },
-  turn: TurnRecord,
+  turn: Pick<TurnRecord, 'thread' | 'turnId'>,
 ): Promise<TurnRecord | undefined | 'unknown'> {
   try {
     return await turns.get(turn.thread, turn.turnId);
@@ -126,7 +124,7 @@ export async function readTurn(
   }
 }
 
-export const erased = (turn: TurnRecord): Problem =>
+export const erased = (turn: Pick<TurnRecord, 'thread' | 'turnId'>): Problem =>
   new Problem('thread_deleted', 'The thread was deleted.', {
     thread_id: turn.thread.threadId,
     turn_id: turn.turnId,

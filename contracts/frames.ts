@@ -5,6 +5,11 @@
 import type { ThreadKey } from './protocol.js';
 
 export type FrameBody =
+  /**
+   * All text of the work that is finished, as the first frame of an attempt that goes on where another one ended: it
+   * replaces what viewers show who have been reset or have just come (P10). Null when it is too long to be shown again.
+   */
+  | { readonly kind: 'text'; readonly data: { readonly text: string | null } }
   /** Text of one model message, appended. `message_id` tells several model messages of a turn apart. */
   | {
       readonly kind: 'token';
@@ -35,8 +40,13 @@ export type Frame = FrameBody & {
 export interface Relay {
   /** Queues frames; resolves at once. Drops `token` frames, never `wake`, when too many wait. */
   publish(frames: readonly Frame[]): void;
-  /** Calls `onFrame` for each frame of the turn from now on. @returns a function that ends the subscription */
+  /** Calls `onFrame` for each frame of the turn, wakes excepted, from now on. @returns a function that ends the subscription */
   subscribe(turn: string, onFrame: (frame: Frame) => void): () => void;
+  /**
+   * Calls `onWake` with the fence of each wake of the turn, and without one when frames may have been lost: look at the row.
+   * Costs less than `subscribe`. @returns a function that ends it
+   */
+  onWake(turn: string, onWake: (fence: number | undefined) => void): () => void;
   /**
    * What this process itself has seen of a live turn's text: fence, last frame and all text shown so far. Undefined where
    * the relay keeps none (several processes: the draft row serves late joiners) or the turn is not live here.

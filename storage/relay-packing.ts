@@ -19,8 +19,14 @@ type Payload =
 /** Room that JSON needs around a part's text. */
 const partOverheadBytes = 300;
 
+/** A frame and its JSON. */
+export interface WrittenFrame {
+  readonly frame: Frame;
+  readonly text: string;
+}
+
 /** Packs frames into as few payloads as fit, in order. */
-export function packFrames(frames: readonly Frame[]): readonly string[] {
+export function packFrames(frames: readonly WrittenFrame[]): readonly string[] {
   const payloads: string[] = [];
   let open: string[] = [];
   let openBytes = 0;
@@ -29,8 +35,7 @@ export function packFrames(frames: readonly Frame[]): readonly string[] {
     open = [];
     openBytes = 0;
   };
-  for (const frame of frames) {
-    const text = JSON.stringify(frame);
+  for (const { frame, text } of frames) {
     const bytes = Buffer.byteLength(text) + 1;
     if (bytes > maxPayloadBytes - 20) {
       close();

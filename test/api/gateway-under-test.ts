@@ -252,6 +252,7 @@ export const echo = async (worker: Worker): Promise<void> => {
 export const silentRelay = (): Relay => ({
   publish: () => undefined,
   subscribe: () => () => undefined,
+  onWake: () => () => undefined,
   shown: () => undefined,
   close: () => Promise.resolve(),
 });

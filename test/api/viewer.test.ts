@@ -1,7 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { catchUp, joining, moveTo, present, showFrame, type Shows } from '../../api/viewer.js';
-import type { Frame, Shown } from '../../contracts/frames.js';
+import {
+  catchUp,
+  joining,
+  moveTo,
+  present,
+  showFrame,
+  type Shows,
+  type Viewer,
+} from '../../api/viewer.js';
+import { noText, traced } from '../../api/text-trace.js';
+import type { Frame, FrameBody, Shown } from '../../contracts/frames.js';
 
 const token = (fence: number, seq: number, text: string, step = 0): Frame => ({
   ...{ turn: 't', fence, seq, step, kind: 'token' },
@@ -12,7 +21,8 @@ const token = (fence: number, seq: number, text: string, step = 0): Frame => ({
 const client = (text: string, { events }: Shows): string =>
   events.reduce((shown, { event, data }) => {
     const { text: more = '' } = JSON.parse(data) as { text?: string };
-    return event === 'token' ? shown + more : event === 'snapshot' ? more : '';
+    if (event === 'snapshot' || event === 'reset') return more;
+    return event === 'token' ? shown + more : shown;
   }, text);
 
 describe('P10 the viewer', () => {
@@ -37,7 +47,7 @@ describe('P10 the viewer', () => {
           shown = client(shown, shows);
           ids.push(...shows.events.flatMap((e) => e.id ?? []));
           viewer = shows.viewer;
-          expect(viewer.text).toBe(shown);
+          expect(viewer.shows).toEqual(traced(noText, shown));
         };
         const look = (): void => {
           for (let before; before !== viewer;) {
@@ -78,5 +88,52 @@ describe('P10 the viewer', () => {
     expect(resets(moveTo(shown, 1, 2))).toBe(false);
     expect(resets(moveTo(present('t', 1), 2, 0))).toBe(false);
     expect(resets(moveTo(moveTo(shown, 2, 2).viewer, 3, 2))).toBe(false);
+  });
+});
+
+const frame = (fence: number, seq: number, step: number, body: FrameBody): Frame => ({
+  ...body,
+  ...{ turn: 't', fence, seq, step },
+});
+
+describe('P10 the text of finished work', () => {
+  const finished = frame(2, 1, 1, { kind: 'text', data: { text: 'kept ' } });
+  const before = [
+    token(1, 1, 'kept ', 0),
+    frame(1, 2, 1, { kind: 'step', data: { nodes: ['a'], ms: 1 } }),
+  ];
+  const after = (viewer: Viewer, frames: readonly Frame[]): [string, Viewer] =>
+    frames.reduce<[string, Viewer]>(
+      ([text, seen], next) => {
+        const shows = showFrame(seen, next, false);
+        return [client(text, shows), shows.viewer];
+      },
+      ['', viewer],
+    );
+
+  test('comes as a snapshot behind a reset, and leaves a viewer as it is after a yield', () => {
+    const lost = [...before, token(1, 3, 'lost', 1), finished, token(2, 2, 'found', 1)];
+    expect(after(present('t', 1), lost)[0]).toBe('kept found');
+    const yielded = [...before, finished, token(2, 2, 'more', 1)];
+    expect(after(present('t', 1), yielded)[0]).toBe('kept more');
+    const shows = showFrame(after(present('t', 1), before)[1], finished, false);
+    expect(shows.events).toEqual([]);
+  });
+
+  test('is what a viewer starts from who showed nothing yet', () => {
+    expect(after(present('t', 1), [finished, token(2, 2, 'more', 1)])[0]).toBe('kept more');
+  });
+});
+
+describe('S4 what is kept for one viewer', () => {
+  test('is bounded, however much waits for a gap to close or for a slow reader', () => {
+    let gap = joining('t', 1);
+    let slow = present('t', 1);
+    for (let seq = 2; seq < 2_000; seq++) {
+      gap = showFrame(gap, token(1, seq, 'x'.repeat(1_000)), false).viewer;
+      slow = showFrame(slow, token(1, seq, 'x'.repeat(1_000)), true).viewer;
+    }
+    expect(JSON.stringify(gap).length).toBeLessThan(100_000);
+    expect(JSON.stringify(slow).length).toBeLessThan(1_000);
   });
 });

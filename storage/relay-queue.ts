@@ -1,0 +1,86 @@
+/** Frames on their way out: one statement in flight, leading edge first, bounded by bytes. Knows nothing of connections. */
+import type { Frame } from '../contracts/frames.js';
+import { packFrames, type WrittenFrame } from './relay-packing.js';
+import { type Shard, shardOf } from './relay-shards.js';
+
+/** After a flush the next one waits this long, so that a burst of tokens is one statement; the first goes at once. */
+const flushEveryMs = 15;
+/** What waits beyond this is dropped, wakes excepted: the draft row has its text. */
+const maxQueuedChars = 8 << 20;
+/** One statement carries at most this much, so that a wake is not behind megabytes. */
+const flushChars = 1 << 20;
+
+export interface Batch {
+  readonly shard: Shard;
+  readonly payload: string;
+}
+
+export interface FrameQueue {
+  push(frames: readonly Frame[]): void;
+  drain(): Promise<void>;
+}
+
+export function frameQueue(send: (batch: readonly Batch[]) => Promise<void>): FrameQueue {
+  let waiting: WrittenFrame[] = [];
+  let chars = 0;
+  let flushing: Promise<void> | undefined;
+  const take = (): readonly WrittenFrame[] => {
+    let taken = 0;
+    let count = 0;
+    while (count < waiting.length && taken < flushChars)
+      taken += waiting[count++]?.text.length ?? 0;
+    chars -= taken;
+    return waiting.splice(0, count);
+  };
+  const flush = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      try {
+        await send(batchOf(take()));
+      } catch {
+        // Lost frames cost a viewer a poll; the connection mends itself.
+      }
+      await new Promise((resolve) => setTimeout(resolve, flushEveryMs));
+    }
+    flushing = undefined;
+  };
+  return {
+    push(frames) {
+      for (const frame of frames) {
+        const text = textOf(frame);
+        if (text === undefined || (chars > maxQueuedChars && frame.kind !== 'wake')) continue;
+        waiting.push({ frame, text });
+        chars += text.length;
+      }
+      flushing ??= flush();
+    },
+    drain: async () => flushing,
+  };
+}
+
+/** Packed per channel; wakes behind all frames, so that whoever they wake has been shown what came before. */
+function batchOf(frames: readonly WrittenFrame[]): readonly Batch[] {
+  const shards = new Map<number, WrittenFrame[]>();
+  for (const written of frames) {
+    if (written.frame.kind === 'wake') continue;
+    const shard = shardOf(written.frame.turn);
+    const list = shards.get(shard);
+    if (list === undefined) shards.set(shard, [written]);
+    else list.push(written);
+  }
+  const wakes = packFrames(frames.filter(({ frame }) => frame.kind === 'wake'));
+  return [
+    ...[...shards].flatMap(([shard, list]) =>
+      packFrames(list).map((payload) => ({ shard, payload })),
+    ),
+    ...wakes.map((payload) => ({ shard: 'wake' as const, payload })),
+  ];
+}
+
+/** What a node wrote may be no JSON: the others' frames go on. */
+function textOf(frame: Frame): string | undefined {
+  try {
+    return JSON.stringify(frame);
+  } catch {
+    return undefined;
+  }
+}

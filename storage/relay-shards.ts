@@ -1,0 +1,126 @@
+/**
+ * Who listens to what: frames travel on a fixed number of channels, so that a gateway hears only the shards of the turns it
+ * shows; wakes travel on one that everybody hears. Knows nothing of connections.
+ */
+import type { Frame } from '../contracts/frames.js';
+
+/** More shards save a gateway more parsing and cost each flush more payloads. */
+export const shardCount = 16;
+export type Shard = number | 'wake';
+
+/** A shard that nobody needs any more is listened to for a while: the next turn may need it. */
+const lingerMs = 60_000;
+const listenAgainMs = 250;
+
+export function shardOf(turn: string): number {
+  let hash = 0;
+  for (let i = 0; i < turn.length; i++) hash = (Math.imul(hash, 31) + turn.charCodeAt(i)) | 0;
+  return (hash >>> 0) % shardCount;
+}
+
+type OnWake = (fence: number | undefined) => void;
+
+export interface ShardListener {
+  subscribe(turn: string, onFrame: (frame: Frame) => void): () => void;
+  onWake(turn: string, onWake: OnWake): () => void;
+  deliver(frame: Frame): void;
+  /** What a new connection has to listen to. */
+  wanted(): readonly Shard[];
+  /** Frames may have been lost, of one shard or of all: whoever waits looks at the row. */
+  poke(shard?: number): void;
+  close(): void;
+}
+
+export function shardListener(connection: {
+  readonly listen: (shard: Shard) => Promise<unknown>;
+  readonly unlisten: (shard: Shard) => Promise<unknown>;
+}): ShardListener {
+  const frames = listeners<(frame: Frame) => void>();
+  const wakes = listeners<OnWake>();
+  const needs = new Map<number, number>();
+  const timers = new Map<number, NodeJS.Timeout>();
+  let closed = false;
+  const later = (shard: number, ms: number, act: () => void): void => {
+    clearTimeout(timers.get(shard));
+    timers.set(shard, setTimeout(act, ms).unref());
+  };
+  const poke = (shard?: number): void => {
+    for (const [turn, all] of wakes.entries()) {
+      if (shard === undefined || shard === shardOf(turn)) for (const tell of all) tell(undefined);
+    }
+  };
+  const listen = (shard: number): void => {
+    if (closed || !needs.has(shard)) return;
+    connection.listen(shard).then(
+      // What was published until now was not heard.
+      () => poke(shard),
+      () => later(shard, listenAgainMs, () => listen(shard)),
+    );
+  };
+  const need = (shard: number): void => {
+    const known = needs.get(shard);
+    needs.set(shard, (known ?? 0) + 1);
+    if (known === undefined) listen(shard);
+    else if (known === 0) clearTimeout(timers.get(shard));
+  };
+  const needNoMore = (shard: number): void => {
+    const left = (needs.get(shard) ?? 0) - 1;
+    needs.set(shard, left);
+    if (left > 0 || closed) return;
+    later(shard, lingerMs, () => {
+      needs.delete(shard);
+      connection.unlisten(shard).catch(() => undefined);
+    });
+  };
+
+  return {
+    subscribe(turn, onFrame) {
+      const end = frames.add(turn, onFrame);
+      need(shardOf(turn));
+      return () => {
+        if (end()) needNoMore(shardOf(turn));
+      };
+    },
+    onWake(turn, onWake) {
+      const end = wakes.add(turn, onWake);
+      return () => void end();
+    },
+    deliver(frame) {
+      if (frame.kind === 'wake') for (const tell of wakes.of(frame.turn)) tell(frame.fence);
+      else for (const show of frames.of(frame.turn)) show(frame);
+    },
+    wanted: () => ['wake', ...needs.keys()],
+    poke,
+    close() {
+      closed = true;
+      for (const timer of timers.values()) clearTimeout(timer);
+    },
+  };
+}
+
+interface Listeners<T> {
+  /** @returns a function that ends it, and says whether it had not ended yet */
+  add(turn: string, listener: T): () => boolean;
+  of(turn: string): readonly T[];
+  entries(): readonly (readonly [string, readonly T[]])[];
+}
+
+/** Callbacks by turn; each `add` counts, the same function twice too. */
+function listeners<T>(): Listeners<T> {
+  const turns = new Map<string, Set<{ readonly listener: T }>>();
+  return {
+    add(turn, listener) {
+      const entry = { listener };
+      const set = turns.get(turn) ?? new Set();
+      turns.set(turn, set.add(entry));
+      return () => {
+        const had = set.delete(entry);
+        if (set.size === 0 && turns.get(turn) === set) turns.delete(turn);
+        return had;
+      };
+    },
+    of: (turn) => [...(turns.get(turn) ?? [])].map(({ listener }) => listener),
+    entries: () =>
+      [...turns].map(([turn, set]) => [turn, [...set].map(({ listener }) => listener)] as const),
+  };
+}

@@ -1,0 +1,84 @@
+/** One PostgreSQL connection that is opened again whenever it breaks or goes silent. */
+import pg from 'pg';
+
+/** A half-open connection tells nothing by itself: it is asked this often. */
+const healthEveryMs = 5_000;
+const connectTimeoutMs = 5_000;
+const firstReconnectMs = 100;
+const longestReconnectMs = 5_000;
+
+export interface SteadyClient {
+  readonly ready: Promise<void>;
+  /** One statement after the other. @throws when there is no connection now */
+  run(sql: string, values?: readonly unknown[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** `prepare` comes before anything else on each new connection. */
+export function steadyClient(
+  options: { readonly url: string; readonly onTrouble: (what: string) => void },
+  prepare: (client: pg.Client) => Promise<void>,
+): SteadyClient {
+  let current: pg.Client | undefined;
+  let closed = false;
+  let line: Promise<unknown> = Promise.resolve();
+  const open = async (): Promise<pg.Client> => {
+    const client = new pg.Client({
+      connectionString: options.url,
+      application_name: 'everthread relay',
+      connectionTimeoutMillis: connectTimeoutMs,
+      query_timeout: connectTimeoutMs,
+    });
+    const broken = new Promise<void>((resolve) => {
+      client.on('error', () => resolve());
+      client.on('end', () => resolve());
+    });
+    await client.connect();
+    await prepare(client);
+    void broken.then(() => {
+      if (client === current) void reopen();
+    });
+    return client;
+  };
+  const reopen = async (): Promise<void> => {
+    current = undefined;
+    for (
+      let waitMs = firstReconnectMs;
+      !closed;
+      waitMs = Math.min(waitMs * 2, longestReconnectMs)
+    ) {
+      try {
+        current = await open();
+        return;
+      } catch {
+        options.onTrouble('the relay connection is down; viewers are served by polling');
+        await new Promise((resolve) => setTimeout(resolve, waitMs * (0.5 + Math.random())));
+      }
+    }
+  };
+  const run = (sql: string, values: readonly unknown[] = []): Promise<void> => {
+    const ran = line.then(async () => {
+      if (current === undefined) throw new Error('the relay connection is down');
+      await current.query(sql, [...values]);
+    });
+    line = ran.catch(() => undefined);
+    return ran;
+  };
+  const health = setInterval(() => {
+    const asked = current;
+    // A connection that does not answer is ended, which opens the next one.
+    run('SELECT 1').catch(() => void asked?.end().catch(() => undefined));
+  }, healthEveryMs);
+  health.unref();
+  return {
+    ready: open().then((client) => void (current = client)),
+    run,
+    async close() {
+      closed = true;
+      clearInterval(health);
+      const last = current;
+      current = undefined;
+      await last?.end();
+    },
+  };
+}
