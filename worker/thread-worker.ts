@@ -23,6 +23,12 @@ export interface ThreadWorker {
 
 /** One turn is mostly waiting for a model, so many fit; each holds one graph state in memory. */
 const maxTurnsAtOnce = 200;
+/**
+ * Almost every activity is handed out eagerly with the workflow task that asks for it; polls are for retries and for what
+ * found no slot. Each open poll of a worker that froze swallows one attempt and costs its thread a heartbeat time-out:
+ * with the SDK's ten a thread was stuck for a minute.
+ */
+const activityPolls = 2;
 /** An idle cached workflow takes about 60 kB; past this the least used is dropped and replayed when it wakes. */
 const maxCachedWorkflows = 500;
 
@@ -37,6 +43,7 @@ export async function startThreadWorker(
     workflowBundle: { codePath: options.bundlePath },
     activities: createActivities(deps),
     maxConcurrentActivityTaskExecutions: maxTurnsAtOnce,
+    maxConcurrentActivityTaskPolls: activityPolls,
     maxCachedWorkflows,
     // The next task of a lost worker's thread waits this long for it before another worker replays the thread.
     stickyQueueScheduleToStartTimeout: '2 s',

@@ -66,25 +66,35 @@ export async function startPostgres() {
     full_page_writes: 'off',
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const child = spawn(path.join(bin, 'postgres'), ['-D', data, '-p', String(port), ...flags], {
-    ...owner,
-    env,
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  let child;
+  const start = async () => {
+    child = spawn(path.join(bin, 'postgres'), ['-D', data, '-p', String(port), ...flags], {
+      ...owner,
+      env,
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    await ready(child);
+    child.stderr.unref();
+    child.unref();
+  };
+  const halt = async (signal) => {
+    child.ref();
+    const ended = new Promise((done) => child.once('exit', done));
+    child.kill(signal);
+    await ended;
+  };
   const kill = () => child.kill('SIGQUIT');
   process.once('exit', kill);
-  await ready(child);
-  child.stderr.unref();
-  child.unref();
+  await start();
   return {
     url: `postgres://postgres@127.0.0.1:${port}`,
+    // For tests of what a database that goes away does to others: the data and the port stay.
+    start,
+    halt,
     stop: async () => {
       process.off('exit', kill);
-      child.ref();
-      const ended = new Promise((done) => child.once('exit', done));
-      kill();
-      await ended;
+      if (child.exitCode === null && child.signalCode === null) await halt('SIGQUIT');
       await rm(folder, { recursive: true, force: true });
     },
   };
