@@ -2,6 +2,7 @@
 import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { Failure } from '../contracts/failure.js';
 import type { SettledStatus } from '../contracts/protocol.js';
+import { drainSwitch } from '../engine/drain-switch.js';
 import type { GraphRun, Stop } from '../engine/port.js';
 import type { LoadedGraph } from '../engine/project/types.js';
 import type { Claim, ClaimedTurn, Flushed, Progress } from '../storage/port.js';
@@ -44,7 +45,8 @@ export async function runGraph(
     ended ??= why;
     stopper.abort();
   };
-  const attempt = await deps.storage.openAttempt({
+  const runner = deps.runnerOf(graph);
+  const attempt = await runner.openAttempt({
     turn,
     checkpoint: graph.modules.checkpoint,
     writerVersion: graph.modules.versions.checkpoint,
@@ -67,7 +69,7 @@ export async function runGraph(
   try {
     const run = graphRun(turn, graph, { attempt, frames, drain, signal: stopper.signal });
     const fail = (error: unknown): void => end({ kind: 'uncaught', error });
-    const stop = await runContext.run({ fail }, () => deps.runToStop(run));
+    const stop = await runContext.run({ fail }, () => runner.runToStop(run));
     if (ended === undefined) return { kind: 'stopped', stop, attempt };
     if (ended.kind === 'uncaught')
       return { kind: 'stopped', stop: { kind: 'threw', error: ended.error }, attempt };
@@ -114,24 +116,6 @@ const graphRun = (
   },
 });
 
-/** A drain that is asked for before the engine listens is asked for again when it does. */
-function drainSwitch(): { request: () => void } {
-  let asked = false;
-  let act = (): void => undefined;
-  return {
-    get request() {
-      return () => {
-        asked = true;
-        act();
-      };
-    },
-    set request(listener) {
-      act = listener;
-      if (asked) listener();
-    },
-  };
-}
-
 /** Everything that watches the run from outside; each entry ends one of them. */
 function watchers(
   deps: RunTurnDeps,
@@ -147,8 +131,8 @@ function watchers(
       // A viewer came: the next superstep runs with token streaming (DESIGN 15.2).
       else if (look.stream && !turn.stream) run.drain.request();
     }),
-    relay.subscribe(claim.turnId, (frame) => {
-      if (frame.kind === 'wake' && frame.fence !== claim.fence) live.look();
+    relay.onWake(claim.turnId, (fence) => {
+      if (fence !== claim.fence) live.look();
     }),
     live.onDrain(() => run.drain.request()),
     live.onAbandon(() => run.end({ kind: 'abandoned' })),

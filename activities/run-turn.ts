@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { FrameBody, Relay } from '../contracts/frames.js';
 import type { RunTurnInput, RunTurnResult, TurnProgress } from '../contracts/protocol.js';
-import type { RunToStop } from '../engine/port.js';
+import type { Runner } from '../engine/port.js';
 import type { LoadedGraph } from '../engine/project/types.js';
 import { StorageUnavailable } from '../storage/port.js';
 import type { Claimed, ClaimedTurn, Storage } from '../storage/port.js';
@@ -20,7 +20,7 @@ export interface RunTurnDeps {
   readonly storage: Storage;
   readonly relay: Relay;
   readonly graphs: ReadonlyMap<string, LoadedGraph>;
-  readonly runToStop: RunToStop;
+  readonly runnerOf: (graph: LoadedGraph) => Runner;
   readonly live: LiveRuns;
   readonly settings: RunTurnSettings;
   readonly log: Logger;

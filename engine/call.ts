@@ -16,6 +16,7 @@ export const callOptions = (
   run: GraphRun,
   signal: AbortSignal,
   drain: object | undefined,
+  heldThread: object,
 ): object => ({
   configurable: {
     thread_id: run.identity.threadId,
@@ -31,6 +32,7 @@ export const callOptions = (
   outputKeys: run.graph.graph.outputChannels,
   signal,
   ...streamOptions(run.stream),
+  ...heldThread,
   ...(run.recursionLimit !== undefined && { recursionLimit: run.recursionLimit }),
   ...(drain !== undefined && { control: drain }),
 });

@@ -66,6 +66,12 @@ export class ChunkReader {
     }
   }
 
+  /** A custom event that comes past the stream; its node runs, so the superstep before has ended. */
+  written(namespace: readonly string[], payload: unknown): void {
+    this.#showSteps();
+    this.take([namespace, 'custom', payload]);
+  }
+
   /** The stream is through. */
   end(): Ended {
     this.#showSteps();

@@ -5,7 +5,7 @@
 import type { Failure } from '../contracts/failure.js';
 import type { FrameBody } from '../contracts/frames.js';
 import type { TranscriptMessage, TurnInterrupt, Usage } from '../contracts/http.schema.js';
-import type { Attempt } from '../storage/saver/port.js';
+import type { Attempt, AttemptOptions } from '../storage/saver/port.js';
 import type { LoadedGraph } from './project/types.js';
 
 /** How the run begins. */
@@ -41,12 +41,16 @@ export interface GraphRun {
   readonly recursionLimit?: number;
   /** Somebody listens: `messages` mode (DESIGN 15.2). */
   readonly stream: boolean;
+  /** The run has a thread to itself, and its nodes may hold it: what they stream is read as they write it. */
+  readonly heldThread?: boolean;
   /** Ends the run at once: fence lost, cancel, deadline. */
   readonly signal: AbortSignal;
   /** `superstep` yields after each one. */
   readonly slice: 'turn' | 'superstep';
   /** Set by the run: asks it to stop at the next superstep border. */
   readonly drain: { request: () => void };
+  /** Told once, when the graph itself begins: a run may have to wait for a thread. */
+  readonly onBegin?: () => void;
   readonly emit: (frame: FrameBody) => void;
 }
 
@@ -78,3 +82,9 @@ export type Stop =
 
 /** Runs to the next stop. Never throws for what the graph does. */
 export type RunToStop = (run: GraphRun) => Promise<Stop>;
+
+/** Where supersteps run, in this thread or another: the saver stands where the graph runs. */
+export interface Runner {
+  openAttempt(options: AttemptOptions): Promise<Attempt>;
+  readonly runToStop: RunToStop;
+}

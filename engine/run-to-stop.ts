@@ -1,6 +1,7 @@
 import { baseValues } from './base-values.js';
 import { callable, callOptions, recursionLimitOf } from './call.js';
 import { ChunkReader, type Ended } from './chunks.js';
+import { heldThreadOptions } from './held-thread.js';
 import { interruptedStop } from './interrupted.js';
 import { stampMessageIds } from './message-ids.js';
 import { turnOutput } from './output.js';
@@ -43,6 +44,7 @@ function abortOf(signal: AbortSignal, done: AbortSignal): Promise<Stop> {
 
 async function start(run: GraphRun, reader: ChunkReader): Promise<Stop> {
   if (run.signal.aborted) return { kind: 'aborted' };
+  run.onBegin?.();
   const { attempt } = run;
   const graph = callable(run.graph.graph);
   attempt.successors = successorsOf(graph);
@@ -62,7 +64,8 @@ async function start(run: GraphRun, reader: ChunkReader): Promise<Stop> {
   const input = await startInput(run);
   let ended: Ended;
   try {
-    const chunks = await graph.stream(input, callOptions(run, run.signal, borders.control));
+    const options = callOptions(run, run.signal, borders.control, heldThreadOptions(run, reader));
+    const chunks = await graph.stream(input, options);
     for await (const chunk of chunks) reader.take(chunk);
     ended = reader.end();
   } catch (error) {

@@ -4,11 +4,14 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { liveRuns } from '../activities/live-runs.js';
 import type { Relay } from '../contracts/frames.js';
-import { runToStop } from '../engine/run-to-stop.js';
 import type { LoadedGraph } from '../engine/project/types.js';
 import type { Storage } from '../storage/port.js';
+import { threadRuns, type ThreadRuns } from '../temporal/thread-runs.js';
+import { startEraser } from './eraser.js';
 import { startSweeper } from './sweeper.js';
 import type { SweeperDeps } from './sweeper.js';
+import { runnersFor } from './runners.js';
+import type { IsolationSettings } from './runners.js';
 import { startThreadWorker } from './thread-worker.js';
 
 /** Made by `npm run build`, beside the compiled code. */
@@ -32,6 +35,9 @@ export interface WorkerSideSettings {
   readonly drainMs: number;
   readonly sweep: { readonly everyMs: number; readonly quietMs: number };
   readonly bundlePath?: string;
+  /** The langgraph.json of the graphs; threads load it again. */
+  readonly graphConfig?: string | null;
+  readonly isolation?: IsolationSettings;
 }
 
 export interface WorkerSide {
@@ -44,12 +50,13 @@ export async function startWorkerSide(
   settings: WorkerSideSettings,
 ): Promise<WorkerSide> {
   const { storage, relay, graphs, log } = deps;
+  const runners = runnersFor(deps, settings);
   const worker = await startThreadWorker(
     {
       storage,
       relay,
       graphs,
-      runToStop,
+      runnerOf: runners.runnerOf,
       live: liveRuns(storage.claims),
       settings: { ...settings, drafts: storage.kind === 'postgres' },
       log,
@@ -66,11 +73,30 @@ export async function startWorkerSide(
     { claims: storage.claims, wake: deps.wake, log },
     settings.sweep,
   );
+  const stopErasing = startEraser({
+    erasure: storage.erasure,
+    runs: runsOver(deps.connection, settings.namespace, storage.store),
+    wake: deps.wake,
+    log,
+  });
   return {
     done: worker.done,
     async stop() {
-      await stopSweeping();
-      await worker.stop();
+      await Promise.all([stopSweeping(), stopErasing()]);
+      await worker.stop().finally(() => runners.close());
     },
   };
 }
+
+/** A call that is not answered is made again at a later look. */
+const callLimitMs = 3_000;
+
+const runsOver = (connection: NativeConnection, namespace: string, store: string): ThreadRuns =>
+  threadRuns(
+    {
+      namespace,
+      call: (ask) =>
+        connection.withDeadline(Date.now() + callLimitMs, () => ask(connection.workflowService)),
+    },
+    store,
+  );

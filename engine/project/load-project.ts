@@ -1,3 +1,4 @@
+import { isMainThread } from 'node:worker_threads';
 import { statefulSubgraphs, unwrapGraph } from './graph-export.js';
 import { importGraphExport, isCommonJs } from './graph-file.js';
 import { projectModules, type ModuleFormat, type ProjectModules } from './modules.js';
@@ -8,6 +9,8 @@ import type { GraphFailure, LoadedGraph, LoadedProject } from './types.js';
 export interface LoadOptions {
   /** The variables of this process; the project's own are added to it, since its code reads them there. */
   readonly env: NodeJS.ProcessEnv;
+  /** Loads only these graphs; all of them unless given. */
+  readonly only?: (spec: GraphSpec) => boolean;
 }
 
 /**
@@ -17,11 +20,12 @@ export interface LoadOptions {
  */
 export async function loadProject(
   configPath: string,
-  { env }: LoadOptions,
+  { env, only = () => true }: LoadOptions,
 ): Promise<LoadedProject> {
   const config = await readProjectConfig(configPath);
   const warnings = [...config.warnings, ...(await applyProjectEnv(config, env))];
-  process.chdir(config.folder);
+  // The working directory is the process's: a thread finds it as the main thread has set it.
+  if (isMainThread) process.chdir(config.folder);
 
   const copies = new Map<ModuleFormat, ProjectModules>();
   const modulesAs = async (format: ModuleFormat): Promise<ProjectModules['modules']> => {
@@ -37,7 +41,7 @@ export async function loadProject(
   const graphs = new Map<string, LoadedGraph>();
   const failures: GraphFailure[] = [];
   // One after the other: a file that several graphs share is then evaluated once, in the order of langgraph.json.
-  for (const spec of Object.values(config.graphs)) {
+  for (const spec of Object.values(config.graphs).filter(only)) {
     try {
       const graph = await loadGraph(config.folder, spec, modulesAs);
       graphs.set(spec.name, graph);

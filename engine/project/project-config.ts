@@ -11,9 +11,12 @@ export interface GraphSpec {
   readonly description?: string;
   /** `superstep` makes each superstep an activity of its own in the Web UI; `turn` (the default) costs less. */
   readonly slice?: Slice;
+  /** `thread` runs the supersteps in a pool of worker threads: for nodes that compute or block (DESIGN 7). */
+  readonly isolation?: Isolation;
 }
 
 export type Slice = 'turn' | 'superstep';
+export type Isolation = 'none' | 'thread';
 
 export interface ProjectConfig {
   readonly folder: string;
@@ -29,6 +32,7 @@ const graphSchema = z.union([
     path: z.string().min(1),
     description: z.string().optional(),
     slice: z.enum(['turn', 'superstep']).optional(),
+    isolation: z.enum(['none', 'thread']).optional(),
   }),
 ]);
 
@@ -102,12 +106,15 @@ function graphSpec(name: string, graph: z.infer<typeof graphSchema>): GraphSpec 
 function given({
   description,
   slice,
+  isolation,
 }: {
   description?: string | undefined;
   slice?: Slice | undefined;
-}): Pick<GraphSpec, 'description' | 'slice'> {
+  isolation?: Isolation | undefined;
+}): Pick<GraphSpec, 'description' | 'slice' | 'isolation'> {
   return {
     ...(description !== undefined && { description }),
     ...(slice !== undefined && { slice }),
+    ...(isolation !== undefined && { isolation }),
   };
 }

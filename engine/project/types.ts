@@ -1,7 +1,7 @@
 import type * as CoreMessages from '@langchain/core/messages';
 import type * as LangGraph from '@langchain/langgraph';
 import type * as Checkpoint from '@langchain/langgraph-checkpoint';
-import type { Slice } from './project-config.js';
+import type { Isolation, Slice } from './project-config.js';
 
 /**
  * The LangGraph that a project's graphs were built with, as values. The types are those of our own copy; the classes are
@@ -44,6 +44,8 @@ export interface LoadedGraph {
   readonly description?: string;
   /** See `GraphSpec.slice`; a turn at once when absent. */
   readonly slice?: Slice;
+  /** See `GraphSpec.isolation`; none when absent. */
+  readonly isolation?: Isolation;
   readonly graph: PregelGraph;
   readonly modules: LangGraphModules;
   /** The exported function, when the graph was made by one; it was called once, at load. */

@@ -1,0 +1,54 @@
+/** The threads: each loads the project's isolated graphs once and runs one turn at a time. */
+import { Piscina } from 'piscina';
+import { fileURLToPath } from 'node:url';
+import type { MessagePort } from 'node:worker_threads';
+import type { Job } from './sides.js';
+
+export interface ThreadPoolOptions {
+  readonly threads: number;
+  /** Heap of each thread; past it the thread ends, and with it its turn. Undefined leaves it to Node. */
+  readonly memoryMb: number | undefined;
+  /** The langgraph.json whose isolated graphs the threads serve. */
+  readonly graphConfig: string;
+  /** Compiled `thread.ts`; given where this file itself runs from source. */
+  readonly threadPath?: string | undefined;
+}
+
+/** A thread's first words. */
+export interface ThreadData {
+  readonly graphConfig: string;
+}
+
+export interface ThreadPool {
+  /**
+   * Runs the job in the next free thread; resolves when the thread is free again.
+   * @param ender takes the job out of the queue, or ends the thread that runs it; another takes its place
+   */
+  run(job: Job, port: MessagePort, ender: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function threadPool(options: ThreadPoolOptions): ThreadPool {
+  const { threads, memoryMb, graphConfig, threadPath = builtThreadPath } = options;
+  const pool = new Piscina({
+    filename: threadPath,
+    name: 'runJob',
+    // All at once: a pool that may shrink does not refill for what waits when a thread is ended.
+    minThreads: threads,
+    maxThreads: threads,
+    concurrentTasksPerWorker: 1,
+    // A thread that sleeps in Atomics.wait between jobs would freeze timers and sockets of the graph's clients.
+    atomics: 'disabled',
+    workerData: { graphConfig } satisfies ThreadData,
+    ...(memoryMb !== undefined && { resourceLimits: { maxOldGenerationSizeMb: memoryMb } }),
+  });
+  return {
+    async run(job, port, ender) {
+      await pool.run({ job, port }, { transferList: [port], signal: ender });
+    },
+    close: () => pool.destroy(),
+  };
+}
+
+/** Beside the compiled code of this file. */
+const builtThreadPath = fileURLToPath(new URL('./thread.js', import.meta.url));
