@@ -1,0 +1,3 @@
+import { crashWindows } from './crash-windows.js';
+
+crashWindows('sqlite');

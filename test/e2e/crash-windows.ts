@@ -1,0 +1,298 @@
+/**
+ * The windows of DESIGN 6 and docs/CRASHES.md in which a process dies: each row arms its point, drives the product over HTTP,
+ * sees the process die by SIGKILL, and what took over is asked. All die first, one after the other, and heal together.
+ */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import path from 'node:path';
+import type { CrashPoint } from '../../contracts/crash-point.js';
+import { startMortal } from '../support/mortal.js';
+import type { Mortal, MortalKind } from '../support/mortal.js';
+import type { Answer } from '../support/product.js';
+import { until } from '../support/until.js';
+
+type Gone = 'dev' | 'gateway' | 'worker';
+
+interface Window {
+  readonly says: string;
+  readonly point: CrashPoint;
+  readonly dies: 'gateway' | 'worker';
+  /** What is sent with the key; the model's journal is searched for its last word, the thread. */
+  readonly message?: string;
+  readonly graph?: string;
+  readonly headers?: Record<string, string>;
+  /** Who makes the turn go on. */
+  readonly heals: 'itself' | 'retry' | 'sweeper';
+  /** Model calls in all when nothing else died meanwhile, and how many claims the turn then took. */
+  readonly calls: number;
+  readonly claims: number;
+  readonly reply?: string;
+  /** SQLite has its own way of committing, and one process that dies whole; the other windows are the same there. */
+  readonly sqliteToo?: true;
+  readonly also?: (s: Mortal, thread: string, first: Answer | undefined) => Promise<void>;
+}
+
+const stream = { accept: 'text/event-stream' };
+const tool = 'tool=clock:%7B%7D';
+
+const windows: readonly Window[] = [
+  {
+    says: 'W1 the gateway dies before the accept: nothing happened, and the retry starts it',
+    ...{ point: 'before-accept', dies: 'gateway', heals: 'retry', calls: 1, claims: 1 },
+    also: unknownBefore,
+  },
+  {
+    says: 'W1 the gateway dies before the COMMIT of the accept: nothing happened, and the retry starts it',
+    ...{
+      point: 'in-accept',
+      dies: 'gateway',
+      heals: 'retry',
+      calls: 1,
+      claims: 1,
+      sqliteToo: true,
+    },
+    also: unknownBefore,
+  },
+  {
+    says: 'W2 the gateway dies between accept and signal: the retry attaches to the same turn',
+    ...{ point: 'after-accept', dies: 'gateway', heals: 'retry', calls: 1, claims: 1 },
+  },
+  {
+    says: 'W2 T2 the gateway dies between accept and signal, and nobody retries: the sweeper signals',
+    ...{
+      point: 'after-accept',
+      dies: 'gateway',
+      heals: 'sweeper',
+      calls: 1,
+      claims: 1,
+      sqliteToo: true,
+    },
+  },
+  {
+    says: 'W4 the gateway dies after the signal: the turn completes by itself, and its key replays it',
+    ...{ point: 'after-signal', dies: 'gateway', heals: 'itself', calls: 1, claims: 1 },
+  },
+  {
+    says: 'W16 the gateway dies with the committed reply in its hand: the key replays it byte for byte',
+    ...{ point: 'before-reply', dies: 'gateway', heals: 'itself', calls: 1, claims: 1 },
+  },
+  {
+    says: 'W8 a worker dies before its claim: another attempt claims, one model call',
+    ...{ point: 'before-claim', dies: 'worker', heals: 'itself', calls: 1, claims: 1 },
+  },
+  {
+    says: 'W8 a worker dies before the COMMIT of its claim: one claim, one model call',
+    ...{ point: 'in-claim', dies: 'worker', heals: 'itself', calls: 1, claims: 1 },
+  },
+  {
+    says: 'W8 a worker dies with its claim: the next one takes a higher fence, one model call',
+    ...{
+      point: 'after-claim',
+      dies: 'worker',
+      heals: 'itself',
+      calls: 1,
+      claims: 2,
+      sqliteToo: true,
+    },
+  },
+  {
+    says: 'W8 a worker dies as it is about to call the model: one model call',
+    ...{ point: 'before-model', dies: 'worker', heals: 'itself', calls: 1, claims: 2 },
+  },
+  {
+    says: 'W9 S2 a worker dies in the middle of a stream: viewers are reset, one call more is paid',
+    ...{ point: 'mid-stream', dies: 'worker', heals: 'itself', calls: 2, claims: 2 },
+    message: 'gap=30 say=one%20two%20three',
+    headers: stream,
+    reply: 'one two three',
+    also: streamStartsOver,
+  },
+  {
+    says: 'W9 a worker dies with an answer of which nothing is written: one call more is paid, one reply commits',
+    ...{ point: 'after-model', dies: 'worker', heals: 'itself', calls: 2, claims: 2 },
+  },
+  {
+    says: 'C3 a worker dies before the flush of a superstep: that superstep runs again',
+    ...{ point: 'before-flush', dies: 'worker', heals: 'itself', calls: 3, claims: 2 },
+    message: tool,
+  },
+  {
+    says: 'C3 a worker dies before the COMMIT of a flush: that superstep runs again',
+    ...{ point: 'in-flush', dies: 'worker', heals: 'itself', calls: 3, claims: 2, sqliteToo: true },
+    message: tool,
+  },
+  {
+    says: 'W10 C3 a worker dies after a superstep is flushed: the finished superstep is not run again',
+    ...{
+      point: 'after-flush',
+      dies: 'worker',
+      heals: 'itself',
+      calls: 2,
+      claims: 2,
+      sqliteToo: true,
+    },
+    message: tool,
+  },
+  {
+    says: 'W10 C3 a worker dies after a parallel task is flushed: only the other task runs again',
+    ...{ point: 'after-flush', dies: 'worker', heals: 'itself', calls: 3, claims: 2 },
+    message: 'delay=400',
+    graph: 'parallel',
+    also: quickRanOnce,
+  },
+  {
+    says: 'C4 a worker dies before the COMMIT of the reply: nothing of it stands, another attempt commits',
+    ...{
+      point: 'before-commit',
+      dies: 'worker',
+      heals: 'itself',
+      calls: 2,
+      claims: 2,
+      sqliteToo: true,
+    },
+  },
+  {
+    says: 'W11 C1 a worker dies after the COMMIT, before anybody knows: one version, one model call',
+    ...{
+      point: 'after-commit',
+      dies: 'worker',
+      heals: 'itself',
+      calls: 1,
+      claims: 1,
+      sqliteToo: true,
+    },
+  },
+  {
+    says: 'W11 C1 a worker dies before it reports the commit to Temporal: one version, one model call',
+    ...{ point: 'before-ack', dies: 'worker', heals: 'itself', calls: 1, claims: 1 },
+  },
+  {
+    says: 'W36 a worker dies after a yield, before it reports it: the finished superstep is not run again, no loss counts',
+    ...{ point: 'after-yield', dies: 'worker', heals: 'itself', calls: 2, claims: 2 },
+    graph: 'sliced',
+  },
+];
+
+/** Half a minute on a machine that does nothing else; each death costs a start, and starts share the processor. */
+const longestDying = 540_000;
+
+/** Declares the tests of one backend. */
+export function crashWindows(kind: MortalKind): void {
+  let s: Mortal;
+  const rows = windows.filter((window) => kind === 'postgres' || window.sqliteToo === true);
+  const crashed = new Map<Window, Crash>();
+  const crashOf = (window: Window): Crash => {
+    const found = crashed.get(window);
+    if (found === undefined) throw new Error('no crash was tried');
+    return found;
+  };
+
+  beforeAll(async () => {
+    s = await startMortal(kind, {
+      EVERTHREAD_CONFIG: path.resolve('test/fixtures/projects/crashing/langgraph.json'),
+    });
+    for (const window of rows) crashed.set(window, await crash(s, window));
+  }, longestDying);
+  afterAll(() => s.stop());
+
+  describe(`a process dies, ${kind}`, () => {
+    test.each(rows.map((window) => [window.says, window] as const))('%s', async (_, window) => {
+      const { gone, thread, first } = crashOf(window);
+      if (gone instanceof Error) throw gone;
+      expect(gone).toBe(kind === 'sqlite' ? 'dev' : window.dies);
+      await heal(s, window, thread);
+      await window.also?.(s, thread, await first);
+      await expectOneTurn(s, window, thread);
+    });
+  });
+}
+
+interface Crash {
+  readonly thread: string;
+  readonly gone: Gone | Error;
+  /** What the client that was there got, if it got anything. */
+  readonly first: Promise<Answer | undefined>;
+}
+
+async function crash(s: Mortal, window: Window): Promise<Crash> {
+  const thread = `w${windows.indexOf(window)}-${window.point}`;
+  await s.arm(window.point, thread);
+  const first = ask(s, window, thread).catch(() => undefined);
+  try {
+    return { thread, first, gone: await s.dead(window.point, thread) };
+  } catch (error) {
+    return { thread, first, gone: error as Error };
+  }
+}
+
+const textOf = ({ message = '' }: Window, thread: string): string => `${message} ${thread}`.trim();
+
+/** The same request each time: it carries the thread's name as its key. */
+const ask = (s: Mortal, window: Window, thread: string, more = window.headers): Promise<Answer> => {
+  const message = textOf(window, thread);
+  const graph = window.graph === undefined ? {} : { graph: window.graph };
+  const headers = { 'idempotency-key': thread, ...more };
+  return s.post(`/v1/threads/${thread}/turns`, { message, ...graph }, headers);
+};
+
+async function heal(s: Mortal, window: Window, thread: string): Promise<void> {
+  switch (window.heals) {
+    case 'retry':
+      return;
+    case 'sweeper':
+      expect((await s.get(`/v1/threads/${thread}`)).json).toMatchObject({ version: 0 });
+      await s.age(thread);
+      break;
+    case 'itself':
+  }
+  await until(`${thread} to complete without a client`, async () =>
+    (await s.get(`/v1/threads/${thread}`)).json.version === 1 ? true : undefined,
+  );
+}
+
+/** I3, I4, I6, I19: one turn, one version, one reply for ever, and no call that no lost claim explains. */
+async function expectOneTurn(s: Mortal, window: Window, thread: string): Promise<void> {
+  const replay = await ask(s, window, thread, {});
+  expect(replay.status).toBe(200);
+  if (window.heals !== 'retry') expect(replay.headers.get('idempotent-replayed')).toBe('true');
+  expect(replay.json).toMatchObject({ seq: 1, epoch: 1, version: 1, status: 'committed' });
+  if (window.graph === undefined)
+    expect(replay.json.response).toBe(window.reply ?? `seen 1: ${textOf(window, thread)}`);
+  const again = await ask(s, window, thread, {});
+  expect(again.text).toBe(replay.text);
+  expect(again.headers.get('idempotent-replayed')).toBe('true');
+  const { json } = await s.get(`/v1/threads/${thread}/history`);
+  expect(json.history).toMatchObject([{ version: 1, turn_id: replay.json.turn_id }]);
+  const claims = await s.fence(thread);
+  const calls = s.model.count(thread);
+  // Another row's death may have hit this turn too: then a claim more, and at most a call more.
+  if (claims === window.claims) expect(calls).toBe(window.calls);
+  else expect(calls).toBeLessThanOrEqual(window.calls + claims - window.claims);
+  const next = await s.post(`/v1/threads/${thread}/turns`, { message: 'and on' });
+  expect(next.json).toMatchObject({ seq: 2, version: 2, status: 'committed' });
+  if (window.graph === undefined) expect(next.json.response).toBe('seen 2: and on');
+}
+
+async function unknownBefore(s: Mortal, thread: string): Promise<void> {
+  expect((await s.get(`/v1/threads/${thread}`)).status).toBe(404);
+  expect(s.model.count(thread)).toBe(0);
+}
+
+/** The client of a gateway that lives sees the reset; the one of `dev` lost its connection. */
+async function streamStartsOver(s: Mortal, _: string, first: Answer | undefined): Promise<void> {
+  if (s.kind === 'sqlite') return;
+  const text = first?.text ?? '';
+  const names = [...text.matchAll(/^event: (\w+)$/gm)].map(([, name]) => name);
+  expect(names[0]).toBe('accepted');
+  expect(names.filter((name) => name === 'reset')).toHaveLength(1);
+  expect(names.at(-1)).toBe('done');
+  const tokens = [
+    ...text.slice(text.lastIndexOf('event: reset')).matchAll(/^event: token\ndata: (.*)$/gm),
+  ];
+  const words = tokens.map(([, data = '{}']) => (JSON.parse(data) as { text: string }).text);
+  expect(words.join('')).toBe('one two three');
+}
+
+async function quickRanOnce(s: Mortal, thread: string): Promise<void> {
+  const asked = s.model.calls.filter((c) => c.last.includes(thread)).map((c) => c.last);
+  expect(asked.filter((last) => last.startsWith('quick'))).toHaveLength(1);
+}
