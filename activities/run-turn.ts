@@ -7,7 +7,7 @@ import type { FrameBody, Relay } from '../contracts/frames.js';
 import type { RunTurnInput, RunTurnResult, TurnProgress } from '../contracts/protocol.js';
 import type { Runner } from '../engine/port.js';
 import type { LoadedGraph } from '../engine/project/types.js';
-import { StorageUnavailable } from '../storage/port.js';
+import { CommitUnknown, StorageUnavailable } from '../storage/port.js';
 import type { Claimed, ClaimedTurn, Storage } from '../storage/port.js';
 import { foreignStore, staleFence, tryAgain } from './failures.js';
 import type { LiveRuns } from './live-runs.js';
@@ -81,7 +81,9 @@ export const createRunTurn =
 /** What crosses Temporal is a code (A6): the words of an error nobody expected stay in this process' log. */
 function crossing(deps: RunTurnDeps, error: unknown): Error {
   if (error instanceof ApplicationFailure) return error;
-  if (error instanceof StorageUnavailable) return tryAgain('StorageUnavailable', storagePauseMs);
+  // An unknown COMMIT of a claim or of a yield is no riddle: the next attempt finds what has become of it.
+  if (error instanceof StorageUnavailable || error instanceof CommitUnknown)
+    return tryAgain('StorageUnavailable', storagePauseMs);
   deps.log.error({ err: error }, 'runTurn broke');
   return tryAgain('Internal');
 }
