@@ -30,23 +30,11 @@ export function openEventStream(
   settings: StreamSettings,
   on: { readonly drain: () => void; readonly close: () => void },
 ): EventStream {
-  res.status(200).set({
-    'Content-Type': 'text/event-stream; charset=utf-8',
-    'Cache-Control': 'no-cache, no-transform', // compression by a proxy would hold events back
-    'X-Accel-Buffering': 'no',
-  });
-  res.flushHeaders();
-  res.socket?.setNoDelay(true);
-
+  begin(res);
+  const { isFull, put, drained } = guarded(res, settings);
   let closed = false;
-  let stall: NodeJS.Timeout | undefined;
   /** What is left of the last events. */
   let last: Iterator<string> | undefined;
-  const isFull = (): boolean => res.writableLength > settings.holdBytes;
-  const put = (text: string): void => {
-    res.write(text);
-    if (isFull()) stall ??= setTimeout(() => res.destroy(), settings.stallMs);
-  };
   const write = (text: string): void => {
     if (closed || text === '') return;
     if (res.writableLength > settings.cutBytes) res.destroy();
@@ -65,9 +53,15 @@ export function openEventStream(
   const ping = setInterval(() => {
     if (!isFull()) write(': ping\n\n');
   }, settings.pingMs);
+  const close = (pieces: Iterator<string>): void => {
+    if (closed) return;
+    closed = true;
+    clearInterval(ping);
+    last = pieces;
+    putLast(pieces);
+  };
   res.on('drain', () => {
-    clearTimeout(stall);
-    stall = undefined;
+    drained();
     if (last !== undefined) putLast(last);
     else if (!closed) on.drain();
   });
@@ -76,17 +70,10 @@ export function openEventStream(
     closed = true;
     last = undefined;
     clearInterval(ping);
-    clearTimeout(stall);
+    drained();
     on.close();
   });
   write(`retry: ${retryMs}\n\n`);
-  const close = (pieces: Iterator<string>): void => {
-    if (closed) return;
-    closed = true;
-    clearInterval(ping);
-    last = pieces;
-    putLast(pieces);
-  };
 
   return {
     send: (events) => write(events.map(written).join('')),
@@ -96,6 +83,40 @@ export function openEventStream(
     },
     finish: (events) => close(piecesOf(events)),
     end: (comeBackMs) => close([`retry: ${comeBackMs}\n\n`].values()),
+  };
+}
+
+function begin(res: Response): void {
+  res.status(200).set({
+    'Content-Type': 'text/event-stream; charset=utf-8',
+    'Cache-Control': 'no-cache, no-transform', // compression by a proxy would hold events back
+    'X-Accel-Buffering': 'no',
+  });
+  res.flushHeaders();
+  res.socket?.setNoDelay(true);
+}
+
+/** Cuts a reader off that takes nothing for too long. */
+function guarded(
+  res: Response,
+  { holdBytes, stallMs }: StreamSettings,
+): {
+  readonly isFull: () => boolean;
+  readonly put: (text: string) => void;
+  readonly drained: () => void;
+} {
+  let stall: NodeJS.Timeout | undefined;
+  const isFull = (): boolean => res.writableLength > holdBytes;
+  return {
+    isFull,
+    put(text) {
+      res.write(text);
+      if (isFull()) stall ??= setTimeout(() => res.destroy(), stallMs);
+    },
+    drained() {
+      clearTimeout(stall);
+      stall = undefined;
+    },
   };
 }
 

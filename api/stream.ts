@@ -97,7 +97,7 @@ function lookOf(viewOf: () => View): () => void {
       if (view.stale || view.out.closed) return;
       const { storage, log } = view.gateway;
       const found = await readTurn({ turns: storage.turns, log }, view.row);
-      if (!view.out.closed && found !== 'unknown') take(view, found);
+      if (found !== 'unknown') take(view, found);
     },
     (error) => {
       const { out, gateway } = viewOf();
@@ -133,6 +133,7 @@ function takeFrame(view: View, frame: Frame): void {
 }
 
 function take(view: View, found: TurnRecord | undefined): void {
+  if (view.out.closed) return;
   if (found === undefined) {
     view.out.finish([errorEvent(erased(view.row))]);
     return;

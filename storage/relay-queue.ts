@@ -21,7 +21,7 @@ export interface FrameQueue {
 }
 
 export function frameQueue(send: (batch: readonly Batch[]) => Promise<void>): FrameQueue {
-  let waiting: WrittenFrame[] = [];
+  const waiting: WrittenFrame[] = [];
   let chars = 0;
   let flushing: Promise<void> | undefined;
   const take = (): readonly WrittenFrame[] => {

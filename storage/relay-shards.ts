@@ -31,54 +31,23 @@ export interface ShardListener {
   close(): void;
 }
 
-export function shardListener(connection: {
-  readonly listen: (shard: Shard) => Promise<unknown>;
-  readonly unlisten: (shard: Shard) => Promise<unknown>;
-}): ShardListener {
+export function shardListener(connection: ShardConnection): ShardListener {
   const frames = listeners<(frame: Frame) => void>();
   const wakes = listeners<OnWake>();
-  const needs = new Map<number, number>();
-  const timers = new Map<number, NodeJS.Timeout>();
-  let closed = false;
-  const later = (shard: number, ms: number, act: () => void): void => {
-    clearTimeout(timers.get(shard));
-    timers.set(shard, setTimeout(act, ms).unref());
-  };
   const poke = (shard?: number): void => {
     for (const [turn, all] of wakes.entries()) {
       if (shard === undefined || shard === shardOf(turn)) for (const tell of all) tell(undefined);
     }
   };
-  const listen = (shard: number): void => {
-    if (closed || !needs.has(shard)) return;
-    connection.listen(shard).then(
-      // What was published until now was not heard.
-      () => poke(shard),
-      () => later(shard, listenAgainMs, () => listen(shard)),
-    );
-  };
-  const need = (shard: number): void => {
-    const known = needs.get(shard);
-    needs.set(shard, (known ?? 0) + 1);
-    if (known === undefined) listen(shard);
-    else if (known === 0) clearTimeout(timers.get(shard));
-  };
-  const needNoMore = (shard: number): void => {
-    const left = (needs.get(shard) ?? 0) - 1;
-    needs.set(shard, left);
-    if (left > 0 || closed) return;
-    later(shard, lingerMs, () => {
-      needs.delete(shard);
-      connection.unlisten(shard).catch(() => undefined);
-    });
-  };
-
+  // What was published before a shard was listened to was not heard.
+  const needs = shardNeeds(connection, poke);
   return {
     subscribe(turn, onFrame) {
       const end = frames.add(turn, onFrame);
-      need(shardOf(turn));
+      const shard = shardOf(turn);
+      needs.more(shard);
       return () => {
-        if (end()) needNoMore(shardOf(turn));
+        if (end()) needs.less(shard);
       };
     },
     onWake(turn, onWake) {
@@ -89,8 +58,59 @@ export function shardListener(connection: {
       if (frame.kind === 'wake') for (const tell of wakes.of(frame.turn)) tell(frame.fence);
       else for (const show of frames.of(frame.turn)) show(frame);
     },
-    wanted: () => ['wake', ...needs.keys()],
+    wanted: () => ['wake', ...needs.all()],
     poke,
+    close: () => needs.close(),
+  };
+}
+
+interface ShardConnection {
+  readonly listen: (shard: Shard) => Promise<unknown>;
+  readonly unlisten: (shard: Shard) => Promise<unknown>;
+}
+
+/** Counts who needs a shard, and listens while somebody does. */
+function shardNeeds(
+  connection: ShardConnection,
+  onListening: (shard: number) => void,
+): {
+  more(shard: number): void;
+  less(shard: number): void;
+  all(): readonly number[];
+  close(): void;
+} {
+  const needs = new Map<number, number>();
+  const timers = new Map<number, NodeJS.Timeout>();
+  let closed = false;
+  const later = (shard: number, ms: number, act: () => void): void => {
+    clearTimeout(timers.get(shard));
+    timers.set(shard, setTimeout(act, ms).unref());
+  };
+  const listen = (shard: number): void => {
+    if (closed || !needs.has(shard)) return;
+    connection.listen(shard).then(
+      () => onListening(shard),
+      () => later(shard, listenAgainMs, () => listen(shard)),
+    );
+  };
+  const leave = (shard: number): void => {
+    needs.delete(shard);
+    connection.unlisten(shard).catch(() => undefined);
+  };
+  return {
+    more(shard) {
+      const known = needs.get(shard);
+      needs.set(shard, (known ?? 0) + 1);
+      if (known !== undefined && known > 0) return;
+      clearTimeout(timers.get(shard));
+      listen(shard);
+    },
+    less(shard) {
+      const left = (needs.get(shard) ?? 0) - 1;
+      needs.set(shard, left);
+      if (left === 0 && !closed) later(shard, lingerMs, () => leave(shard));
+    },
+    all: () => [...needs.keys()],
     close() {
       closed = true;
       for (const timer of timers.values()) clearTimeout(timer);

@@ -23,16 +23,7 @@ export function steadyClient(
   let closed = false;
   let line: Promise<unknown> = Promise.resolve();
   const open = async (): Promise<pg.Client> => {
-    const client = new pg.Client({
-      connectionString: options.url,
-      application_name: 'everthread relay',
-      connectionTimeoutMillis: connectTimeoutMs,
-      query_timeout: connectTimeoutMs,
-    });
-    const broken = new Promise<void>((resolve) => {
-      client.on('error', () => resolve());
-      client.on('end', () => resolve());
-    });
+    const { client, broken } = newClient(options.url);
     await client.connect();
     await prepare(client);
     void broken.then(() => {
@@ -81,4 +72,18 @@ export function steadyClient(
       await last?.end();
     },
   };
+}
+
+function newClient(url: string): { readonly client: pg.Client; readonly broken: Promise<void> } {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'everthread relay',
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: connectTimeoutMs,
+  });
+  const broken = new Promise<void>((resolve) => {
+    client.on('error', () => resolve());
+    client.on('end', () => resolve());
+  });
+  return { client, broken };
 }
