@@ -61,6 +61,19 @@ export async function listen(app: Application, options: ListenOptions): Promise<
 }
 
 /**
+ * Tells early, before anything is started that takes long, what `listen` would tell at the end.
+ * @throws Error that names the port when it is taken
+ */
+export async function checkPort(options: Pick<ListenOptions, 'host' | 'port'>): Promise<void> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(explained(error, options)));
+    server.listen(options.port, options.host, resolve);
+  });
+  await new Promise((resolve) => server.close(resolve));
+}
+
+/**
  * Ends connections without a request under way: those kept alive, and those that a browser opened ahead. Node counts the
  * latter as busy until `headersTimeout`.
  */
@@ -90,7 +103,10 @@ function trackSockets(server: Server): { readonly endIdle: () => void } {
   };
 }
 
-function explained(error: NodeJS.ErrnoException, { host, port }: ListenOptions): Error {
+function explained(
+  error: NodeJS.ErrnoException,
+  { host, port }: Pick<ListenOptions, 'host' | 'port'>,
+): Error {
   const text = new Map([
     [
       'EADDRINUSE',

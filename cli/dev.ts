@@ -2,6 +2,7 @@
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Logger } from 'pino';
+import { checkPort } from '../api/server.js';
 import type { Config } from '../config/config.js';
 import { ensureDataFolder } from '../config/data-folder.js';
 import { stack } from '../config/stack.js';
@@ -43,6 +44,7 @@ export async function startDev(config: Config, options: DevOptions): Promise<Dev
   let starting: Promise<unknown> | undefined;
   try {
     ensureDataFolder(config.dataFolder);
+    await checkPort(config);
     const target = lockedTarget(config, parts); // before Temporal starts: two instances must not share its file
     const { booting, answering } = startTemporal(config, options, parts);
     starting = answering;

@@ -1,5 +1,6 @@
 /** Composition root of `everthread gateway`: HTTP on PostgreSQL and an existing Temporal. */
 import type { Logger } from 'pino';
+import { checkPort } from '../api/server.js';
 import type { Config } from '../config/config.js';
 import { openStorage } from '../storage/open.js';
 import { postgresRelay } from '../storage/relay-postgres.js';
@@ -22,6 +23,7 @@ export async function startGateway(config: Config, log: Logger): Promise<Running
   installRuntime((level, line) => log[level](line));
   try {
     const { storage: target, temporal } = config;
+    await checkPort(config);
     if (target.kind !== 'postgres' || temporal.kind !== 'external') {
       throw new Error('A gateway of its own needs PostgreSQL and TEMPORAL_ADDRESS.');
     }

@@ -1,6 +1,7 @@
 /** Settings (DESIGN 14): read once, resolved, all problems at once. What runs receives a `Config`, never the environment. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { whyNotAFolder } from './data-folder.js';
 import { temporalVariables, unknownVariables } from './env.js';
 import type { Environment } from './env.js';
 import { ConfigError, settingReader } from './problems.js';
@@ -77,7 +78,7 @@ export function resolveConfig(env: Environment, options: ConfigOptions): Config 
   const { command, cwd = process.cwd() } = options;
   const reader = settingReader(env);
   const inFolder = (file: string): string => path.resolve(cwd, file);
-  const dataFolder = inFolder(reader.read('EVERTHREAD_DATA', shape.path, '.everthread'));
+  const dataFolder = resolveDataFolder(reader, command, inFolder);
   const config: Config = {
     command,
     ...resolveAddress(reader, options),
@@ -90,7 +91,7 @@ export function resolveConfig(env: Environment, options: ConfigOptions): Config 
     namespace: reader.read('TEMPORAL_NAMESPACE', temporalName, 'default'),
     taskQueue: reader.read('EVERTHREAD_TASK_QUEUE', temporalName, 'everthread'),
     graphConfig: resolveGraphConfig(reader, inFolder),
-    model: reader.read('EVERTHREAD_MODEL', modelName, 'builtin'),
+    model: reader.read('EVERTHREAD_MODEL', shape.model, 'builtin'),
     ...resolveTimes(reader, command),
     isolation: {
       threads: reader.read('EVERTHREAD_ISOLATION_THREADS', shape.count(1, 256), null),
@@ -119,7 +120,21 @@ export function describeStorage(storage: StorageConfig): string {
 
 /** Also what Temporal itself takes; no `@`, which separates the parts of our own ids. */
 const temporalName = shape.word(/^[\w.-]{1,200}$/, '1-200 characters of A-Z a-z 0-9 . _ -');
-const modelName = shape.word(/^\S+$/, 'builtin, or provider:model such as openai:gpt-5-mini');
+
+/** Only `dev` keeps all of its files there; a file in the way is found now and not after a minute. */
+function resolveDataFolder(
+  reader: SettingReader,
+  command: Command,
+  inFolder: (file: string) => string,
+): string {
+  const folder = inFolder(reader.read('EVERTHREAD_DATA', shape.path, '.everthread'));
+  const wrong = command === 'dev' ? whyNotAFolder(folder) : undefined;
+  if (wrong !== undefined) {
+    const allowed = 'a folder that this user may write to; it is made when it is missing';
+    reader.refuse({ variable: 'EVERTHREAD_DATA', wrong, allowed });
+  }
+  return folder;
+}
 
 function resolveAddress(
   reader: SettingReader,
@@ -216,7 +231,10 @@ function resolveTemporal(
   const external = (['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'] as const).some(
     reader.given,
   );
-  if (external) return { kind: 'external', env: temporalVariables(env) };
+  if (external) {
+    reader.read('TEMPORAL_ADDRESS', shape.hostAndPort, undefined);
+    return { kind: 'external', env: temporalVariables(env) };
+  }
   if (command === 'gateway' || command === 'worker') {
     reader.refuse({
       variable: 'TEMPORAL_ADDRESS',

@@ -1,5 +1,5 @@
 /** The data folder, made when it is missing. */
-import { existsSync, mkdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 /**
@@ -22,4 +22,17 @@ function make(folder: string): void {
   if (existsSync(folder)) return;
   make(path.dirname(folder));
   mkdirSync(folder);
+}
+
+/** Why files cannot be kept there, in words that follow the setting's name; undefined when nothing speaks against it. */
+export function whyNotAFolder(folder: string): string | undefined {
+  let there = path.resolve(folder);
+  while (!existsSync(there)) there = path.dirname(there);
+  if (!statSync(there).isDirectory()) return `is ${folder}, and ${there} is a file`;
+  try {
+    accessSync(there, constants.W_OK);
+    return undefined;
+  } catch {
+    return `is ${folder}, and ${there} may not be written by this user`;
+  }
 }

@@ -85,3 +85,28 @@ export const postgresUrl: Shape<string> = {
   allowed: 'postgresql://user:password@host:port/database',
   secret: true,
 };
+
+export const hostAndPort: Shape<string> = {
+  schema: z.string().regex(/^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+)(:\d{1,5})?$/i),
+  allowed: 'host:port of a Temporal server, without a scheme',
+};
+
+/** Providers that LangChain's `initChatModel` knows; a test compares them with its list. */
+export const modelProviders: ReadonlySet<string> = new Set(
+  (
+    'openai anthropic azure_openai langsmith cohere google google-vertexai google-vertexai-web google-genai ollama mistralai ' +
+    'mistral groq bedrock aws deepseek xai cerebras fireworks together perplexity'
+  ).split(' '),
+);
+
+/** Names such as `gpt-5-mini` and `amazon.nova-pro-v1:0` have a provider that LangChain infers; a plain word has none. */
+export const model: Shape<string> = {
+  schema: z.string().refine((text) => {
+    const [, first = '', rest] = /^([^\s:]+)(?::(\S*))?$/.exec(text) ?? [];
+    if (first === '' || rest === '') return false;
+    return rest === undefined
+      ? text === 'builtin' || !/^[a-z_]+$/i.test(text)
+      : modelProviders.has(first) || /[.\d-]/.test(first);
+  }),
+  allowed: `builtin, or provider:model such as openai:gpt-5-mini (providers: ${[...modelProviders].join(', ')})`,
+};

@@ -1,5 +1,6 @@
 // Packs the build in dist/ as a fixture, so that tests can run an old build beside the new one (test/faults/deploys.test.ts).
 // The next one: check out the commit, `npm install`, then `node scripts/pack-build.mjs v2`; add its name to the test's list.
+import { Buffer } from 'node:buffer';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

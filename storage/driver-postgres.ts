@@ -30,7 +30,7 @@ export async function postgresDriver(options: PostgresOptions): Promise<Driver> 
     await refusePooler(turns);
   } catch (error) {
     await close();
-    throw postgresError(error);
+    throw startError(options.url, error);
   }
   const onClient = async <T>(pool: pg.Pool, how: Mode, body: () => Tx<T>): Promise<T> => {
     for (let tries = 1; ; tries++) {
@@ -48,6 +48,27 @@ export async function postgresDriver(options: PostgresOptions): Promise<Driver> 
     close,
   };
 }
+
+/** Whoever starts a process is told which server it is about; the address is shown without user and password. */
+function startError(url: string, error: unknown): unknown {
+  const known = postgresError(error);
+  const cause = error instanceof StorageUnavailable ? error.cause : error;
+  if (!(known instanceof StorageUnavailable) && !(known instanceof pg.DatabaseError)) return known;
+  const { hostname, port, pathname } = new URL(url);
+  const where = `${hostname || 'a local socket'}${port && `:${port}`}${pathname}`;
+  const text = `PostgreSQL at ${where} gives no connection: ${reasonOf(cause)}. Check that it runs, and EVERTHREAD_POSTGRES_URL.`;
+  return known instanceof StorageUnavailable
+    ? new StorageUnavailable(text, { cause: error })
+    : new Error(text, { cause: error });
+}
+
+/** A name with several addresses fails with one error for all of them, which says nothing itself. */
+const reasonOf = (error: unknown): string =>
+  error instanceof AggregateError
+    ? error.errors.map(reasonOf).join(', ')
+    : error instanceof Error
+      ? error.message
+      : String(error);
 
 /** bigint comes as a number: ours are counters and milliseconds, far below 2^53. */
 const numbers = new pg.TypeOverrides();

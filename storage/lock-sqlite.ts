@@ -2,6 +2,7 @@
 import Database from 'better-sqlite3';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
+import { StorageUnavailable } from './port.js';
 import { sqliteCode } from './sqlite-errors.js';
 
 /** Another process holds the database file. */
@@ -20,13 +21,12 @@ export interface InstanceLock {
  */
 export function lockInstance(file: string): InstanceLock {
   const lockFile = `${file}.lock`;
-  mkdirSync(path.dirname(path.resolve(file)), { recursive: true });
-  const db = new Database(lockFile, { timeout: 0 });
+  const db = openLock(lockFile);
   try {
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     db.close();
-    if (!sqliteCode(error).startsWith('SQLITE_BUSY')) throw error;
+    if (!sqliteCode(error).startsWith('SQLITE_BUSY')) throw unusable(lockFile, error);
     throw new InstanceLocked(
       `${file} is in use by another everthread process (it holds ${lockFile}). ` +
         'Stop that process, or set EVERTHREAD_DATA or EVERTHREAD_SQLITE_PATH to another place.',
@@ -38,4 +38,22 @@ export function lockInstance(file: string): InstanceLock {
       db.close();
     },
   };
+}
+
+function openLock(lockFile: string): Database.Database {
+  try {
+    mkdirSync(path.dirname(path.resolve(lockFile)), { recursive: true });
+    return new Database(lockFile, { timeout: 0 });
+  } catch (error) {
+    throw unusable(lockFile, error);
+  }
+}
+
+/** A folder that is not there or may not be written, a full disk, a file of somebody else. */
+function unusable(lockFile: string, error: unknown): StorageUnavailable {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new StorageUnavailable(
+    `${lockFile} cannot be used as a lock: ${reason}. Check the disk, or set EVERTHREAD_SQLITE_PATH or EVERTHREAD_DATA to another place.`,
+    { cause: error },
+  );
 }

@@ -5,7 +5,8 @@ import { sqliteDriver } from './driver-sqlite.js';
 import { postgresDriver } from './driver-postgres.js';
 import { lockInstance, type InstanceLock } from './lock-sqlite.js';
 import { checkSchema, migrate } from './migrate.js';
-import type { Storage } from './port.js';
+import { StorageUnavailable, type Storage } from './port.js';
+import { sqliteCode } from './sqlite-errors.js';
 import { storageOn } from './storage-on.js';
 import type { Driver } from './tx.js';
 
@@ -92,6 +93,17 @@ function openFile(file: string, held: InstanceLock | undefined): Opened {
     };
   } catch (error) {
     own?.release();
-    throw error;
+    throw fileError(file, error);
   }
+}
+
+/** Whoever starts a process is told which file it is about, and which settings lead to it. */
+function fileError(file: string, error: unknown): unknown {
+  const code = sqliteCode(error instanceof StorageUnavailable ? error.cause : error);
+  if (!code.startsWith('SQLITE_')) return error;
+  const what = code === 'SQLITE_NOTADB' ? 'is no SQLite database' : `cannot be opened (${code})`;
+  return new StorageUnavailable(
+    `${file} ${what}. Set EVERTHREAD_SQLITE_PATH or EVERTHREAD_DATA to another place, or move the file away.`,
+    { cause: error },
+  );
 }

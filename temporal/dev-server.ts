@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statfsSync } from 'node:fs';
 import path from 'node:path';
 import { launch } from './dev-server-launch.js';
 import {
@@ -133,11 +133,29 @@ async function launchOnFreePorts(settings: DevServerSettings): Promise<DevServer
           !outcome.log.includes('address already in use')
         )
           throw new DevServerError(
-            `The Temporal dev server did not start: ${outcome.reason}. ` +
+            `The Temporal dev server did not start: ${outcome.reason}. ${diskHint(settings, outcome.log)}` +
               `The end of its log, ${settings.logFile}:\n${outcome.log}`,
           );
     }
   }
+}
+
+/** A server on a full disk says so in words of SQLite, or cannot even write them. */
+function diskHint({ dbFile, logFile }: DevServerSettings, log: string): string {
+  const folder = path.dirname(dbFile ?? logFile);
+  const full =
+    /disk is full|no space left|file too large/i.test(log) || freeBytes(folder) < leastFreeBytes;
+  return full
+    ? `The disk of ${folder} is full. Make room there, or set EVERTHREAD_DATA to another disk. `
+    : '';
+}
+
+/** An empty database of the server takes about this much. */
+const leastFreeBytes = 1_000_000;
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
 }
 
 async function usablePort(wished: number, setting: string): Promise<number> {

@@ -14,8 +14,20 @@ export async function importGraphExport(folder: string, spec: GraphSpec): Promis
   if (!existsSync(file)) throw new Error('there is no such file');
   if (typescript.has(extension)) await acceptTypeScript(folder);
   else if (!javascript.has(extension)) throw new Error(`"${extension}" files cannot be loaded`);
-  const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
-  return pick(module, spec.exportName);
+  // A file that calls process.exit while it is loaded would end us without a word.
+  const tell = (code: number): void => {
+    process.stderr.write(
+      `everthread: the process was ended (exit code ${code}) while ${file} of graph "${spec.name}" was loaded. A graph file must not call process.exit.\n`,
+    );
+    process.exitCode = code === 0 ? 1 : code;
+  };
+  process.once('exit', tell);
+  try {
+    const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+    return pick(module, spec.exportName);
+  } finally {
+    process.off('exit', tell);
+  }
 }
 
 /** What CommonJS exports under names that Node's lexer cannot see is found on its `default`. */

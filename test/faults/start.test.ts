@@ -1,0 +1,156 @@
+/** What a person is told when a process cannot start: which address, file, disk or setting it is, before anything slow is tried. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import * as universal from 'langchain/chat_models/universal';
+import * as shape from '../../config/shapes.js';
+import { runCli } from '../cli/run-cli.js';
+import type { Ran } from '../cli/run-cli.js';
+import { createPostgresDatabase } from '../support/database.js';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'everthread-start-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const run = (command: string, env: Record<string, string>): Promise<Ran> =>
+  runCli([command], {
+    cwd: folder,
+    env: {
+      EVERTHREAD_DATA: path.join(folder, 'data'),
+      EVERTHREAD_TEMPORAL_PORT: '0',
+      EVERTHREAD_TEMPORAL_UI_PORT: '0',
+      PORT: '0',
+      HOME: process.env.HOME ?? '',
+      ...env,
+    },
+  });
+const cluster = {
+  EVERTHREAD_STORAGE: 'postgres',
+  EVERTHREAD_POSTGRES_URL: 'postgres://me:hunter2@127.0.0.1:1/threads',
+  TEMPORAL_ADDRESS: '127.0.0.1:1',
+};
+
+describe('a database that cannot be used is named', () => {
+  test.each(['gateway', 'worker', 'migrate'])(
+    'PostgreSQL that is not there: %s tells its address and the setting, not the password',
+    async (command) => {
+      const { code, stderr } = await run(command, cluster);
+      expect(code).toBe(1);
+      expect(stderr).toContain('127.0.0.1:1/threads');
+      expect(stderr).toContain('EVERTHREAD_POSTGRES_URL');
+      expect(stderr).toMatch(/ECONNREFUSED/);
+      expect(stderr).not.toContain('hunter2');
+      expect(stderr).not.toMatch(/^\s+at /m);
+    },
+  );
+
+  test('a database that the server does not have', async () => {
+    const { url, drop } = await createPostgresDatabase();
+    const missing = url.replace(/[^/]+$/, 'nowhere');
+    const { code, stderr } = await run('worker', { ...cluster, EVERTHREAD_POSTGRES_URL: missing });
+    await drop();
+    expect(code).toBe(1);
+    expect(stderr).toContain(new URL(missing).host);
+    expect(stderr).toContain('"nowhere" does not exist');
+  });
+
+  test('a SQLite path that leads to something else', async () => {
+    const file = path.join(folder, 'letter.db');
+    writeFileSync(file, 'Dear reader, this is no database. '.repeat(100));
+    for (const command of ['migrate', 'dev']) {
+      const { code, stderr } = await run(command, { EVERTHREAD_SQLITE_PATH: file });
+      expect(code).toBe(1);
+      expect(stderr).toContain(`${file} is no SQLite database`);
+      expect(stderr).toContain('EVERTHREAD_SQLITE_PATH');
+    }
+  });
+
+  test('a SQLite path that is a folder', async () => {
+    const file = path.join(folder, 'a-folder');
+    mkdirSync(file);
+    const { code, stderr } = await run('migrate', { EVERTHREAD_SQLITE_PATH: file });
+    expect(code).toBe(1);
+    expect(stderr).toContain(`${file} cannot be opened`);
+  });
+});
+
+describe('a port that is taken', () => {
+  test.each([
+    ['dev', {}],
+    ['gateway', cluster],
+  ])('%s tells it before it looks for Temporal or a database', async (command, env) => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const { code, stderr } = await run(command, {
+      ...env,
+      PORT: String(port),
+      EVERTHREAD_TEMPORAL_CLI: '/nowhere', // asked only when the port is free
+    });
+    taken.close();
+    expect(code).toBe(1);
+    expect(stderr).toContain(`Port ${port} on 127.0.0.1 is in use. Set PORT`);
+    expect(stderr).not.toContain('/nowhere');
+    expect(stderr).not.toContain('PostgreSQL');
+  });
+});
+
+describe('all wrong settings at once', () => {
+  test('model, Temporal address and data folder are in the list', async () => {
+    const file = path.join(folder, 'file');
+    writeFileSync(file, '');
+    const { code, stderr } = await run('dev', {
+      PORT: 'x',
+      EVERTHREAD_DATA: path.join(file, 'below'),
+      EVERTHREAD_MODEL: 'opneai:gpt-5-mini',
+      TEMPORAL_ADDRESS: 'http://localhost:7233',
+    });
+    expect(code).toBe(1);
+    for (const name of ['PORT', 'EVERTHREAD_DATA', 'EVERTHREAD_MODEL', 'TEMPORAL_ADDRESS'])
+      expect(stderr).toMatch(new RegExp(`^  - ${name} is `, 'm'));
+    expect(stderr).toContain(`${file} is a file`);
+  });
+
+  const refused = (model: string): boolean => !shape.model.schema.safeParse(model).success;
+  test('a model without a provider that could be known is refused there, others are not', () => {
+    const bad = ['openai', 'openai:', ':gpt', 'opneai:gpt-5-mini', 'a b'];
+    const good = [
+      'builtin',
+      'gpt-5-mini',
+      'openai:gpt-5-mini',
+      'amazon.nova-pro-v1:0',
+      'ollama:a:7b',
+    ];
+    expect(bad.filter(refused)).toEqual(bad);
+    expect(good.filter(refused)).toEqual([]);
+  });
+
+  test('the providers that settings know are those that LangChain knows', () => {
+    expect([...shape.modelProviders].sort()).toEqual(
+      Object.keys(universal.MODEL_PROVIDER_CONFIG).sort(),
+    );
+  });
+});
+
+describe('a graph file that ends the process', () => {
+  test.each([0, 7])('is named, whatever code it gave: %d', async (given) => {
+    const project = mkdtempSync(path.join(folder, 'project-'));
+    writeFileSync(path.join(project, 'exits.mjs'), `process.exit(${given});`);
+    const config = path.join(project, 'langgraph.json');
+    writeFileSync(config, JSON.stringify({ graphs: { quitter: './exits.mjs:graph' } }));
+    const { code, stderr } = await run('dev', {
+      EVERTHREAD_CONFIG: config,
+      EVERTHREAD_STORAGE: 'memory',
+    });
+    expect(code).toBe(given === 0 ? 1 : given);
+    expect(stderr).toContain(path.join(project, 'exits.mjs'));
+    expect(stderr).toContain('"quitter"');
+    expect(stderr).toContain('process.exit');
+  });
+});
