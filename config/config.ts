@@ -9,6 +9,8 @@ import type { SettingReader } from './problems.js';
 import * as shape from './shapes.js';
 import { temporalCliPlaces } from './temporal-cli.js';
 import type { TemporalCliPlaces } from './temporal-cli.js';
+import { resolveTimes } from './times.js';
+import type { Times } from './times.js';
 
 /** The commands that need settings; `operate` stands for those that look after a store (fsck, backup, restore). */
 export type Command = 'dev' | 'gateway' | 'worker' | 'migrate' | 'operate';
@@ -28,7 +30,7 @@ type TemporalConfig =
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 type LogLevel = (typeof logLevels)[number];
 
-export interface Config {
+export interface Config extends Times {
   readonly command: Command;
   readonly host: string;
   readonly port: number;
@@ -44,20 +46,6 @@ export interface Config {
   readonly graphConfig: string | null;
   /** `builtin`, or what `initChatModel` takes. */
   readonly model: string;
-  /** Null: a thread's workflow never hibernates. */
-  readonly threadIdleMs: number | null;
-  readonly turnTimeoutMs: number;
-  readonly stepTimeoutMs: number;
-  /** A JSON request waits this long for its turn, then gets 202 (DESIGN 15.3): most proxies cut silence at 60-120 s or later. */
-  readonly requestWaitMs: number;
-  readonly sweep: {
-    /** How often a worker looks for threads whose wake was lost: one cheap query. */
-    readonly everyMs: number;
-    /** A turn without claim, flush or draft for this long counts as forgotten. */
-    readonly quietMs: number;
-  };
-  /** How long a stop waits for running supersteps; what is cut off runs again elsewhere or at the next start. */
-  readonly drainMs: number;
   /** Threads for graphs with `"isolation": "thread"`: null takes one for each core, and Node's own limit of memory. */
   readonly isolation: { readonly threads: number | null; readonly memoryMb: number | null };
   readonly logLevel: LogLevel;
@@ -92,7 +80,7 @@ export function resolveConfig(env: Environment, options: ConfigOptions): Config 
     taskQueue: reader.read('EVERTHREAD_TASK_QUEUE', temporalName, 'everthread'),
     graphConfig: resolveGraphConfig(reader, inFolder),
     model: reader.read('EVERTHREAD_MODEL', shape.model, 'builtin'),
-    ...resolveTimes(reader, command),
+    ...resolveTimes(reader, { patientStop: command === 'worker' }),
     isolation: {
       threads: reader.read('EVERTHREAD_ISOLATION_THREADS', shape.count(1, 256), null),
       memoryMb: reader.read('EVERTHREAD_ISOLATION_MEMORY', shape.count(64, 65_536), null),
@@ -267,42 +255,4 @@ function resolveGraphConfig(
     });
   }
   return null;
-}
-
-type Times = Pick<
-  Config,
-  'threadIdleMs' | 'turnTimeoutMs' | 'stepTimeoutMs' | 'requestWaitMs' | 'sweep' | 'drainMs'
->;
-
-const minuteMs = 60_000;
-/** The activity's own `startToCloseTimeout` is 24 h and the deadlines are inside it (DESIGN 4). */
-const longestTurnHours = 23;
-const longestIdleHours = 30 * 24;
-
-function resolveTimes(reader: SettingReader, command: Command): Times {
-  const turnTimeoutMs = reader.read(
-    'EVERTHREAD_TURN_TIMEOUT',
-    shape.duration(longestTurnHours),
-    10 * minuteMs,
-  );
-  const longestStepMs = reader.read(
-    'EVERTHREAD_STEP_TIMEOUT',
-    shape.duration(longestTurnHours),
-    5 * minuteMs,
-  );
-  // A turn of less than a step's time ends its step too.
-  const stepTimeoutMs = Math.min(longestStepMs, turnTimeoutMs);
-  return {
-    threadIdleMs: reader.read(
-      'EVERTHREAD_THREAD_IDLE',
-      shape.durationOrNever(longestIdleHours),
-      10 * minuteMs,
-    ),
-    turnTimeoutMs,
-    stepTimeoutMs,
-    requestWaitMs: 2 * minuteMs,
-    sweep: { everyMs: 5_000, quietMs: 30_000 },
-    // A worker's stop may wait for its longest superstep, since others serve meanwhile; a person at a terminal may not.
-    drainMs: command === 'worker' ? stepTimeoutMs : 5_000,
-  };
 }
