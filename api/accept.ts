@@ -4,6 +4,7 @@ import { reachCrashPoint } from '../contracts/crash-point.js';
 import { type AcceptTurn, type Accepted, CommitUnknown, type TurnRecord } from '../storage/port.js';
 import type { Gateway } from './gateway.js';
 import { Problem, unavailable } from './problem.js';
+import { tellMoved } from './tell-moved.js';
 import { verdictOf } from './turn-reply.js';
 
 export interface AcceptedTurn {
@@ -30,6 +31,7 @@ export async function acceptTurn(
     case 'attached': {
       reachCrashPoint('after-accept', asked.thread.threadId);
       const { turn, kind } = outcome;
+      if (kind === 'accepted') tellMoved(gateway, outcome.cancelled);
       return { turn, attached: kind === 'attached', woken: wakeFor(gateway, turn) };
     }
     case 'key_reused':
@@ -66,7 +68,8 @@ async function acceptOnce({ storage }: Gateway, input: AcceptTurn): Promise<Acce
   const ids = { thread_id: input.thread.threadId, turn_id: input.turnId };
   const turn = await storage.turns.findAccepted(input.thread, input.turnId).catch(() => undefined);
   if (turn === undefined) throw unavailable('The database does not answer.', ids);
-  return { kind: 'accepted', turn };
+  // Whom `multitask` has cancelled is not known here: their worker and waiters find out by looking.
+  return { kind: 'accepted', turn, cancelled: [] };
 }
 
 /** An attached turn is woken too: its first wake may have been lost. */

@@ -30,9 +30,9 @@ export function* acceptTurn(input: AcceptTurn): Tx<Accepted> {
   }
   const refusal = yield* refusalOf(input, base);
   if (refusal !== undefined) return refusal;
-  if (input.multitask === 'interrupt' || input.multitask === 'rollback') {
-    if (hasUnsettled(base)) yield* cancelUnsettled(input.thread, base.epoch, input.multitask);
-  }
+  const { multitask } = input;
+  const cancels = (multitask === 'interrupt' || multitask === 'rollback') && hasUnsettled(base);
+  const cancelled = cancels ? yield* cancelUnsettled(input.thread, base.epoch, multitask) : [];
   const graph = base.graph ?? input.graph ?? input.defaultGraph;
   if (row === undefined) {
     const made = yield* insertThread(input.thread, { graph, metadata: '{}' }, 2);
@@ -44,7 +44,7 @@ export function* acceptTurn(input: AcceptTurn): Tx<Accepted> {
   const turn = yield* insertTurn(input, base, graph);
   if (input.key !== undefined) yield* putKey(input, input.key, turn);
   reachCrashPoint('in-accept', input.thread.threadId);
-  return { kind: 'accepted', turn };
+  return { kind: 'accepted', turn, cancelled };
 }
 
 const emptyThread = (row: ThreadRow | undefined): Base => ({

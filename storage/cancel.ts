@@ -1,7 +1,7 @@
 /** P6 cancel: the gateway's transaction settles the turn, pending or running; a commit that was first wins. */
 import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { ThreadKey } from '../contracts/protocol.js';
-import type { Cancelled } from './port.js';
+import type { Cancelled, MovedTurn } from './port.js';
 import { eraseAfterStep } from './saver-rows.js';
 import { dropAll, dropDraft, type Leftovers } from './settle-turn.js';
 import { advanceThread, isOver, lockThread } from './thread-row.js';
@@ -35,14 +35,16 @@ export function* cancelUnsettled(
   key: ThreadKey,
   epoch: number,
   how: 'interrupt' | 'rollback',
-): Tx<void> {
+): Tx<readonly MovedTurn[]> {
   const open = yield* query<{
     seq: number;
+    turn_id: string;
+    fence: number;
     step: number;
     step_checkpoint: string | null;
     step_pos: number | null;
   }>(
-    `SELECT seq, step, step_checkpoint, step_pos FROM et_turns
+    `SELECT seq, turn_id, fence, step, step_checkpoint, step_pos FROM et_turns
      WHERE tenant = $1 AND thread_id = $2 AND epoch = $3 AND settled_at_ms IS NULL ORDER BY seq`,
     key.tenant,
     key.threadId,
@@ -57,6 +59,7 @@ export function* cancelUnsettled(
     }
   }
   yield* advanceThread(key, null);
+  return open.map(({ turn_id: turnId, fence, step }) => ({ turnId, fence: fence + 1, step }));
 }
 
 const cancelled = `status = 'cancelled', fence = fence + 1, settled_at_ms = {now}`;

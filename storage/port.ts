@@ -7,6 +7,7 @@ import type { Draft } from '../contracts/frames.js';
 import type { Failure, FailureCode } from '../contracts/failure.js';
 import type { TranscriptMessage, TurnInterrupt, Usage } from '../contracts/http.schema.js';
 import type { SettledStatus, StoredThread, ThreadKey, TurnStatus } from '../contracts/protocol.js';
+import type { Accepted, AcceptTurn } from './accept-port.js';
 import type { Attempt, AttemptOptions, FlushRows } from './saver/port.js';
 import type { AttemptReads } from './saver/reads.js';
 
@@ -55,36 +56,7 @@ export type TurnInput =
 
 export type Multitask = 'enqueue' | 'reject' | 'interrupt' | 'rollback';
 
-export interface AcceptTurn {
-  readonly thread: ThreadKey;
-  /** Made by the gateway, so that an accept of unknown outcome can be looked up (P9). */
-  readonly turnId: string;
-  /** The graph that the request names; undefined takes the thread's own, or `defaultGraph` in a new thread. */
-  readonly graph?: string;
-  readonly defaultGraph: string;
-  readonly input: TurnInput;
-  readonly key?: string;
-  /** Versioned digest over the validated input, without transport (P9). */
-  readonly digest: string;
-  readonly multitask: Multitask;
-  /** Refuse when the base is another version (`base_changed`). */
-  readonly ifVersion?: number;
-  /** Somebody listens: run with `messages` mode (DESIGN 15.2). */
-  readonly stream: boolean;
-  /** Most unsettled turns that a thread may hold. */
-  readonly maxPending: number;
-}
-
-export type Accepted =
-  | { readonly kind: 'accepted'; readonly turn: TurnRecord }
-  /** The key is known with the same digest: this turn answers, settled or not; nothing was written. */
-  | { readonly kind: 'attached'; readonly turn: TurnRecord }
-  | { readonly kind: 'key_reused' }
-  | { readonly kind: 'turn_in_progress' }
-  | { readonly kind: 'queue_full' }
-  | { readonly kind: 'graph_mismatch'; readonly bound: string }
-  | { readonly kind: 'resume_stale' }
-  | { readonly kind: 'base_changed'; readonly version: number };
+export type { AcceptTurn, Accepted, MovedTurn } from './accept-port.js';
 
 /** One turn's row. JSON columns come as stored text, so a replay is the same bytes. */
 export interface TurnRecord {

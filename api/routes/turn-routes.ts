@@ -16,6 +16,7 @@ import { listenTo, postTurn } from '../post-turn.js';
 import { Problem } from '../problem.js';
 import { note } from '../request.js';
 import { streamTurn } from '../stream.js';
+import { tellMoved } from '../tell-moved.js';
 import { singleHeader } from '../thread-id.js';
 import { replyJson, verdictOf } from '../turn-reply.js';
 import { pathThread } from './path-thread.js';
@@ -87,14 +88,9 @@ export async function cancelTurn(gateway: Gateway, req: Request, res: Response):
       break;
     case 'cancelled':
       reachCrashPoint('after-cancel', thread.threadId);
-      tellOf(gateway, outcome.turn);
+      tellMoved(gateway, [outcome.turn]);
   }
   res.type('application/json').send(replyJson(outcome.turn));
-}
-
-/** Here and at the worker: look at the row now, not at the next poll. */
-function tellOf({ relay }: Gateway, { turnId, fence, step }: TurnRecord): void {
-  relay.publish([{ turn: turnId, fence, step, seq: 0, kind: 'wake', data: null }]);
 }
 
 function inputOf(body: TurnRequest): TurnInput {

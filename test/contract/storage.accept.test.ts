@@ -201,7 +201,13 @@ describe.each(backends)('accepting turns on %s', (kind) => {
     const [running, waiting] = [await s.turn(), await s.turn()];
     const { claim } = await s.claimed();
     await storage.claims.flush(claim, stepAt(5, 1));
-    const next = await s.turn({ multitask: 'rollback' });
+    const accepted = await s.accept({ multitask: 'rollback' });
+    if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
+    const next = accepted.turn;
+    expect(accepted.cancelled).toEqual([
+      { turnId: running.turnId, fence: claim.fence + 1, step: 1 },
+      { turnId: waiting.turnId, fence: 1, step: 0 },
+    ]);
     for (const { turnId } of [running, waiting]) {
       expect(await s.get(turnId)).toMatchObject({ status: 'cancelled', version: null });
     }

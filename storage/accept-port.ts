@@ -1,0 +1,42 @@
+/** What a gateway asks of an accept, and what may become of it (P9). Part of the storage port. */
+import type { ThreadKey } from '../contracts/protocol.js';
+import type { Multitask, TurnInput, TurnRecord } from './port.js';
+
+export interface AcceptTurn {
+  readonly thread: ThreadKey;
+  /** Made by the gateway, so that an accept of unknown outcome can be looked up (P9). */
+  readonly turnId: string;
+  /** The graph that the request names; undefined takes the thread's own, or `defaultGraph` in a new thread. */
+  readonly graph?: string;
+  readonly defaultGraph: string;
+  readonly input: TurnInput;
+  readonly key?: string;
+  /** Versioned digest over the validated input, without transport (P9). */
+  readonly digest: string;
+  readonly multitask: Multitask;
+  /** Refuse when the base is another version (`base_changed`). */
+  readonly ifVersion?: number;
+  /** Somebody listens: run with `messages` mode (DESIGN 15.2). */
+  readonly stream: boolean;
+  /** Most unsettled turns that a thread may hold. */
+  readonly maxPending: number;
+}
+
+/** A turn whose fence somebody else has moved. */
+export type MovedTurn = Pick<TurnRecord, 'turnId' | 'fence' | 'step'>;
+
+export type Accepted =
+  | {
+      readonly kind: 'accepted';
+      readonly turn: TurnRecord;
+      /** Turns that `multitask` settled in the same transaction: who runs or awaits them wants to hear of it. */
+      readonly cancelled: readonly MovedTurn[];
+    }
+  /** The key is known with the same digest: this turn answers, settled or not; nothing was written. */
+  | { readonly kind: 'attached'; readonly turn: TurnRecord }
+  | { readonly kind: 'key_reused' }
+  | { readonly kind: 'turn_in_progress' }
+  | { readonly kind: 'queue_full' }
+  | { readonly kind: 'graph_mismatch'; readonly bound: string }
+  | { readonly kind: 'resume_stale' }
+  | { readonly kind: 'base_changed'; readonly version: number };
