@@ -17,6 +17,10 @@ export function bounded(body: FrameBody, threadId: string): readonly FrameBody[]
       }));
     case 'custom':
       return [{ kind: 'custom', data: boundedData(body.data, threadId) }];
+    case 'mode': {
+      const { event, data } = body.data;
+      return [{ kind: 'mode', data: { event, data: boundedData(data, threadId) } }];
+    }
     case 'text':
       // The viewers of so long a turn are shown what comes from here on, and in the end all.
       return (body.data.text?.length ?? 0) > maxShownChars

@@ -107,6 +107,7 @@ const graphRun = (
     turn.pendingNodes === null ? null : { pending: turn.pendingNodes, ran: turn.ranNodes ?? [] },
   closeDangling: turn.closeDangling,
   stream: turn.stream,
+  modes: turn.modes,
   signal: run.signal,
   slice: graph.slice ?? 'turn',
   drain: run.drain,
@@ -128,8 +129,10 @@ function watchers(
   const releases = [
     live.watch(claim, (look) => {
       if (look.fence !== claim.fence) run.end({ kind: 'moved' });
-      // A viewer came: the next superstep runs with token streaming (DESIGN 15.2).
-      else if (look.stream && !turn.stream) run.drain.request();
+      // A viewer came: the next superstep streams what it asks for (DESIGN 15.2).
+      else if ((look.stream && !turn.stream) || (look.modes & ~turn.modes) !== 0) {
+        run.drain.request();
+      }
     }),
     relay.onWake(claim.turnId, (fence) => {
       if (fence !== claim.fence) live.look();

@@ -85,7 +85,10 @@ const operations: Operations = {
     get: { summary: 'The turn, settled or not', reply: 'TurnReply' },
   },
   '/v1/threads/:thread/turns/:turn/stream': {
-    get: { summary: 'Join or resume the stream of a turn' },
+    get: {
+      summary: 'Join or resume the stream of a turn; Last-Event-ID says what was seen',
+      query: ['stream_mode', 'stream_subgraphs'],
+    },
   },
   '/v1/threads/:thread/turns/:turn/cancel': {
     post: { summary: 'Cancel a turn that is not settled', reply: 'TurnReply' },
@@ -136,7 +139,8 @@ function responsesOf(path: string, op: Operation): unknown {
     'text/event-stream': {
       schema: {
         type: 'string',
-        description: 'accepted, snapshot, token, custom, step, reset, done, error',
+        description:
+          'accepted, snapshot, token, custom, step, reset, done, error, and the stream modes asked for',
       },
     },
   };

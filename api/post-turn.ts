@@ -1,12 +1,14 @@
 /** A request that brings a turn, whatever its route: accept it, then answer as it asks. */
 import type { Request, Response } from 'express';
 import { reachCrashPoint } from '../contracts/crash-point.js';
+import { type ModeSet, noModes } from '../contracts/stream-modes.js';
 import type { Multitask, TurnInput, TurnRecord } from '../storage/port.js';
 import { acceptTurn, type AcceptedTurn } from './accept.js';
 import type { Gateway } from './gateway.js';
 import { idempotencyKey, requestDigest } from './idempotency.js';
 import { Problem } from './problem.js';
 import { answerMode, note } from './request.js';
+import { modesAsked, type StreamAsk } from './stream-ask.js';
 import { streamTurn } from './stream.js';
 import { namedThreadId, newThreadId, type ThreadIdSources } from './thread-id.js';
 import { acceptedReply, turnLocation, verdictOf } from './turn-reply.js';
@@ -18,6 +20,7 @@ export interface TurnAsk {
   readonly graph?: string | undefined;
   readonly multitask?: Multitask | undefined;
   readonly ifVersion?: number | undefined;
+  readonly streamed?: StreamAsk | undefined;
   /** The body of a 200. */
   readonly render: (turn: TurnRecord) => string;
 }
@@ -36,13 +39,16 @@ export async function postTurn(
   checkGraph(gateway, ask.graph);
   checkLength(gateway, ask.input);
   const mode = answerMode(req);
+  const modes = modesAsked(ask.streamed);
   const { input, graph, ifVersion, multitask = 'enqueue' } = ask;
   const accepted = await acceptTurn(gateway, {
     thread: { tenant, threadId },
     input,
     multitask,
     digest: requestDigest({ input, graph, multitask, ifVersion }),
-    stream: mode === 'stream',
+    // Who is answered at once may join later, and is then shown what was asked for.
+    stream: mode === 'stream' || (mode === 'async' && modes !== noModes),
+    modes: mode === 'json' ? noModes : modes,
     ...(graph !== undefined && { graph }),
     ...(ifVersion !== undefined && { ifVersion }),
     ...(key !== undefined && { key }),
@@ -59,8 +65,8 @@ export async function postTurn(
       else sendAccepted(res, turn);
       return;
     case 'stream':
-      if (attached && verdict === undefined) await listenTo(gateway, turn);
-      streamTurn(gateway, res, { turn, fresh: !attached });
+      if (attached && verdict === undefined) await listenTo(gateway, turn, modes);
+      streamTurn(gateway, res, { turn, fresh: !attached, modes });
       return;
     case 'json':
       await answerWhenSettled(gateway, res, accepted, ask.render);
@@ -68,8 +74,12 @@ export async function postTurn(
 }
 
 /** A stream that joins makes the turn's next superstep produce tokens (DESIGN 15.2); that it fails costs only tokens. */
-export async function listenTo({ storage, log }: Gateway, turn: TurnRecord): Promise<void> {
-  await storage.turns.listen(turn.thread, turn.turnId).catch(() => {
+export async function listenTo(
+  { storage, log }: Gateway,
+  turn: TurnRecord,
+  modes: ModeSet,
+): Promise<void> {
+  await storage.turns.listen(turn.thread, turn.turnId, modes).catch(() => {
     log.warn({ turn: turn.turnId }, 'cannot mark a turn as listened to');
   });
 }

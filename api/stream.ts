@@ -1,6 +1,7 @@
 /** Showing a turn to one reader as server-sent events, from wherever it is to its end (DESIGN 7, P10). */
 import type { Response } from 'express';
 import type { Frame, Shown } from '../contracts/frames.js';
+import type { ModeSet } from '../contracts/stream-modes.js';
 import type { TurnRecord } from '../storage/port.js';
 import type { Gateway } from './gateway.js';
 import { oneAtATime } from './one-at-a-time.js';
@@ -30,12 +31,14 @@ export interface StreamedTurn {
   /** The turn was accepted by this very request: nothing of it can have been missed. */
   readonly fresh: boolean;
   readonly lastEventId?: string | undefined;
+  /** LangGraph's stream modes that this reader asked for. */
+  readonly modes: ModeSet;
 }
 
 /** Answers with the stream; returns as soon as it is open. It goes on until the turn settles or the reader leaves. */
 export function streamTurn(gateway: Gateway, res: Response, streamed: StreamedTurn): void {
   const { closing, settings } = gateway;
-  const { turn, fresh, lastEventId } = streamed;
+  const { turn, fresh, lastEventId, modes } = streamed;
   const ends: (() => void)[] = [];
   const out = openEventStream(res, settings.stream, {
     drain: () => advance(view, undefined),
@@ -44,7 +47,7 @@ export function streamTurn(gateway: Gateway, res: Response, streamed: StreamedTu
   const row = headOf(turn);
   const view: View = {
     ...{ gateway, out, row, ends },
-    viewer: fresh ? present(row.turnId, row.fence) : joining(row.turnId, row.fence),
+    viewer: (fresh ? present : joining)(row.turnId, row.fence, modes),
     read: fresh,
     stale: false,
     gap: undefined,

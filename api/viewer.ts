@@ -3,6 +3,7 @@
  * of the text only a trace is kept. A client's text: `snapshot` replaces it, `token` appends, `reset` clears.
  */
 import type { Frame, Shown } from '../contracts/frames.js';
+import { type ModeSet, noModes, showsEvent } from '../contracts/stream-modes.js';
 import type { SseEvent } from './sse.js';
 import { noText, sameText, type TextTrace, traced } from './text-trace.js';
 
@@ -18,6 +19,8 @@ export interface Viewer {
   readonly touched: number;
   /** Frames that cannot be shown before a gap is closed, without a gap between them; null when the viewer is live. */
   readonly waiting: Waiting | null;
+  /** Stream modes that it asked for. */
+  readonly modes: ModeSet;
 }
 
 interface Waiting {
@@ -38,18 +41,19 @@ const frameChars = 100;
 const nothingWaits: Waiting = { frames: [], chars: 0 };
 
 /** A viewer that was there before the turn began: it misses nothing. */
-export const present = (turn: string, fence: number): Viewer => ({
+export const present = (turn: string, fence: number, modes: ModeSet = noModes): Viewer => ({
   turn,
   fence,
   seq: 0,
   shows: noText,
   touched: -1,
   waiting: null,
+  modes,
 });
 
 /** A viewer that joins: it waits until the first `catchUp`. */
-export const joining = (turn: string, fence: number): Viewer => ({
-  ...present(turn, fence),
+export const joining = (turn: string, fence: number, modes: ModeSet = noModes): Viewer => ({
+  ...present(turn, fence, modes),
   waiting: nothingWaits,
 });
 
@@ -145,6 +149,12 @@ function pass(viewer: Viewer, frame: Frame): Shows {
       const touched = Math.max(viewer.touched, step);
       return { viewer: { ...viewer, seq, touched }, events: eventOf(viewer, frame) };
     }
+    case 'mode': {
+      const { event, data } = frame.data;
+      if (!showsEvent(viewer.modes, event)) return { viewer: { ...viewer, seq }, events: [] };
+      const touched = Math.max(viewer.touched, step);
+      return { viewer: { ...viewer, seq, touched }, events: eventOf(viewer, frame, event, data) };
+    }
     case 'step':
     case 'wake':
       return { viewer: { ...viewer, seq }, events: eventOf(viewer, frame) };
@@ -161,9 +171,14 @@ function passText(viewer: Viewer, text: string | null, step: number): Shows {
   };
 }
 
-function eventOf(viewer: Viewer, { kind, data, seq }: Frame): readonly SseEvent[] {
+function eventOf(
+  viewer: Viewer,
+  { kind, seq, ...frame }: Frame,
+  event: string = kind,
+  data: unknown = frame.data,
+): readonly SseEvent[] {
   const json = jsonOf(data);
-  return json === undefined ? [] : [{ event: kind, data: json, id: idOf(viewer, seq) }];
+  return json === undefined ? [] : [{ event, data: json, id: idOf(viewer, seq) }];
 }
 
 /** What a node wrote may be no JSON: it is not shown, and whoever published it must not hear of it. */

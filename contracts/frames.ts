@@ -17,6 +17,8 @@ export type FrameBody =
     }
   /** What a node wrote with its stream writer. */
   | { readonly kind: 'custom'; readonly data: unknown }
+  /** What a stream mode gave that a viewer has asked for; `event` names mode and namespace. */
+  | { readonly kind: 'mode'; readonly data: { readonly event: string; readonly data: unknown } }
   /** A superstep has finished: its nodes and duration. */
   | {
       readonly kind: 'step';

@@ -2,6 +2,7 @@
  * The wire contract of the gateway (DESIGN 10), as zod schemas: bodies are strict, replies are what `/openapi.json` shows.
  */
 import { z } from 'zod';
+import { streamModes } from './stream-modes.js';
 
 /** Longest thread id and key, and longest message, in characters. 100,000 characters is about a 60-page text. */
 export const limits = {
@@ -35,7 +36,15 @@ export const createThreadSchema = z.strictObject({
   metadata: metadataSchema.optional(),
 });
 
+const streamModeSchema = z.enum(streamModes);
+/** What a stream shows besides the text, as LangGraph names it: an event per mode, `updates|<namespace>` from subgraphs. */
+export const streamOptions = {
+  stream_mode: z.union([streamModeSchema, z.array(streamModeSchema).min(1).max(6)]).optional(),
+  stream_subgraphs: z.boolean().optional(),
+};
+
 const turnOptions = {
+  ...streamOptions,
   graph: graphNameSchema.optional(),
   multitask: multitaskSchema.optional(),
   if_version: z.int().min(0).optional(),

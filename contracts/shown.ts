@@ -25,6 +25,7 @@ function textAfter(text: string, frame: Frame): string | null {
     case 'token':
       return text + frame.data.text;
     case 'custom':
+    case 'mode':
     case 'step':
     case 'wake':
       return text;

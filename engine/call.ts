@@ -31,7 +31,7 @@ export const callOptions = (
   durability: 'sync',
   outputKeys: run.graph.graph.outputChannels,
   signal,
-  ...streamOptions(run.stream),
+  ...streamOptions(run),
   ...heldThread,
   ...(run.recursionLimit !== undefined && { recursionLimit: run.recursionLimit }),
   ...(drain !== undefined && { control: drain }),

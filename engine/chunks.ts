@@ -3,6 +3,14 @@
  * With listeners a chunk is `[namespace, mode, payload]`, without `[mode, payload]` of the root graph only.
  */
 import type { FinishedStep } from '../storage/saver/port.js';
+import {
+  hasMode,
+  hasSubgraphs,
+  modesOf,
+  noModes,
+  type StreamMode,
+} from '../contracts/stream-modes.js';
+import { modeEvent } from './mode-event.js';
 import { toJson } from './plain-json.js';
 import type { GraphRun } from './port.js';
 import { isMessageObject, messageJson, roleOf, textOf } from './transcript.js';
@@ -13,9 +21,9 @@ const quietModes = ['values'] as const;
 const listenedModes = ['values', 'messages', 'custom', 'tasks'] as const;
 
 /** The part of the stream options that decides what comes. */
-export const streamOptions = (listened: boolean): object =>
-  listened
-    ? { streamMode: [...listenedModes], subgraphs: true }
+export const streamOptions = ({ stream, modes = noModes }: GraphRun): object =>
+  stream
+    ? { streamMode: [...new Set([...listenedModes, ...modesOf(modes)])], subgraphs: true }
     : { streamMode: [...quietModes], subgraphs: false };
 
 export interface Ended {
@@ -51,19 +59,30 @@ export class ChunkReader {
     const parts = chunk as readonly unknown[];
     const [namespace, mode, payload] = this.#run.stream ? parts : [[], ...parts];
     const isRoot = (namespace as readonly string[]).length === 0;
-    switch (mode) {
+    switch (mode as StreamMode) {
       case 'values':
         if (isRoot) this.#values(payload);
-        return;
+        break;
       case 'tasks':
         if (isRoot) this.#showSteps();
-        return;
+        break;
       case 'messages':
         this.#token(payload);
-        return;
+        break;
       case 'custom':
+        // Everybody is shown it, by that name.
         this.#emit({ kind: 'custom', data: toJson(payload, messageJson) });
+        return;
+      case 'updates':
+      case 'debug':
     }
+    this.#asked(mode as StreamMode, namespace as readonly string[], payload);
+  }
+
+  #asked(mode: StreamMode, namespace: readonly string[], payload: unknown): void {
+    const { modes = noModes } = this.#run;
+    if (!hasMode(modes, mode) || (namespace.length > 0 && !hasSubgraphs(modes))) return;
+    this.#emit({ kind: 'mode', data: modeEvent(mode, namespace, payload) });
   }
 
   /** A custom event that comes past the stream; its node runs, so the superstep before has ended. */

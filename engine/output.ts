@@ -50,7 +50,7 @@ const isPlain = (value: unknown): value is Values =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** An `entrypoint` keeps its last return value in `__end__`. */
-function baseMessages(base: Values | undefined): readonly MessageLike[] {
+export function baseMessages(base: Values | undefined): readonly MessageLike[] {
   const kept = base?.messages ?? base?.__end__;
   return isTranscript(kept) ? kept : isMessageLike(kept) ? [kept] : [];
 }

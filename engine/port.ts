@@ -4,6 +4,7 @@
  */
 import type { Failure } from '../contracts/failure.js';
 import type { FrameBody } from '../contracts/frames.js';
+import type { ModeSet } from '../contracts/stream-modes.js';
 import type { TranscriptMessage, TurnInterrupt, Usage } from '../contracts/http.schema.js';
 import type { Attempt, AttemptOptions } from '../storage/saver/port.js';
 import type { LoadedGraph } from './project/types.js';
@@ -41,6 +42,8 @@ export interface GraphRun {
   readonly recursionLimit?: number;
   /** Somebody listens: `messages` mode (DESIGN 15.2). */
   readonly stream: boolean;
+  /** LangGraph's stream modes that a viewer has asked for. */
+  readonly modes?: ModeSet;
   /** The run has a thread to itself, and its nodes may hold it: what they stream is read as they write it. */
   readonly heldThread?: boolean;
   /** Ends the run at once: fence lost, cancel, deadline. */

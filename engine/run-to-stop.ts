@@ -1,6 +1,7 @@
 import { baseValues } from './base-values.js';
 import { callable, callOptions, recursionLimitOf } from './call.js';
 import { ChunkReader, type Ended } from './chunks.js';
+import { finishedText } from './finished-text.js';
 import { heldThreadOptions } from './held-thread.js';
 import { interruptedStop } from './interrupted.js';
 import { stampMessageIds } from './message-ids.js';
@@ -62,6 +63,9 @@ async function start(run: GraphRun, reader: ChunkReader): Promise<Stop> {
     borders.drainAtNext();
   };
   const input = await startInput(run);
+  if (run.stream && attempt.hasRows) {
+    run.emit({ kind: 'text', data: { text: await finishedText(run) } });
+  }
   let ended: Ended;
   try {
     const options = callOptions(run, run.signal, borders.control, heldThreadOptions(run, reader));

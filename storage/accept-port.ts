@@ -1,4 +1,5 @@
 /** What a gateway asks of an accept, and what may become of it (P9). Part of the storage port. */
+import type { ModeSet } from '../contracts/stream-modes.js';
 import type { ThreadKey } from '../contracts/protocol.js';
 import type { Multitask, TurnInput, TurnRecord } from './port.js';
 
@@ -18,6 +19,8 @@ export interface AcceptTurn {
   readonly ifVersion?: number;
   /** Somebody listens: run with `messages` mode (DESIGN 15.2). */
   readonly stream: boolean;
+  /** Stream modes that the listener asks for; none when absent. */
+  readonly modes?: ModeSet;
   /** Most unsettled turns that a thread may hold. */
   readonly maxPending: number;
 }

@@ -1,6 +1,7 @@
 /** P9 accept, with the checks of P7: one body, under the thread lock. A refusal has written nothing. */
 import { reachCrashPoint } from '../contracts/crash-point.js';
 import { cancelUnsettled } from './cancel.js';
+import { listening } from './listening.js';
 import type { Accepted, AcceptTurn, TurnRecord } from './port.js';
 import { canonicalJson } from './stored-json.js';
 import {
@@ -133,7 +134,11 @@ function* insertTurn(input: AcceptTurn, base: Base, graph: string): Tx<TurnRecor
      VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10, 0, 0, 0, 0, 0, 0, 0, 0, {now}, {now}, $11, '')
      RETURNING ${turnColumns}`,
     ...[input.thread.tenant, input.thread.threadId, base.epoch, base.next_seq, input.turnId, graph],
-    ...[input.stream ? 1 : 0, input.ifVersion ?? null, resumes ? base.version : null],
+    ...[
+      listening(input.stream, input.modes),
+      input.ifVersion ?? null,
+      resumes ? base.version : null,
+    ],
     resumes ? interruptIds(base.interrupts) : null,
     canonicalJson(input.input),
   );

@@ -1,6 +1,8 @@
 /** P6 cancel: the gateway's transaction settles the turn, pending or running; a commit that was first wins. */
 import { reachCrashPoint } from '../contracts/crash-point.js';
+import type { ModeSet } from '../contracts/stream-modes.js';
 import type { ThreadKey } from '../contracts/protocol.js';
+import { listening } from './listening.js';
 import type { Cancelled, MovedTurn } from './port.js';
 import { eraseAfterStep } from './saver-rows.js';
 import { dropAll, dropDraft, type Leftovers } from './settle-turn.js';
@@ -99,11 +101,13 @@ function* keepFinished(
 }
 
 /** Somebody listens: the worker's next superstep runs with tokens (DESIGN 15.2). Settled turns need none. */
-export const listenTo = (key: ThreadKey, turnId: string): Tx<number> =>
+export const listenTo = (key: ThreadKey, turnId: string, modes?: ModeSet): Tx<number> =>
   run(
-    `UPDATE et_turns SET stream = 1
-     WHERE turn_id = $1 AND tenant = $2 AND thread_id = $3 AND stream = 0 AND settled_at_ms IS NULL`,
+    `UPDATE et_turns SET stream = stream | CAST($4 AS INTEGER)
+     WHERE turn_id = $1 AND tenant = $2 AND thread_id = $3 AND settled_at_ms IS NULL
+       AND (stream & CAST($4 AS INTEGER)) <> CAST($4 AS INTEGER)`,
     turnId,
     key.tenant,
     key.threadId,
+    listening(true, modes),
   );

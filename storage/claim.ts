@@ -4,6 +4,7 @@ import type { Failure } from '../contracts/failure.js';
 import type { StoredThread } from '../contracts/protocol.js';
 import type { Claim, Claimed, ClaimedTurn, ClaimLimits, Holder, TurnInput } from './port.js';
 import { settleFailed } from './settle-turn.js';
+import { listenedTo } from './listening.js';
 import { hasUnsettled, lockThread, progressOf, type ThreadRow } from './thread-row.js';
 import { atPlace } from './turn-row.js';
 import { first, run, type Tx } from './tx.js';
@@ -183,7 +184,7 @@ function claimedTurn(found: {
     claim,
     graph: turn.graph,
     input,
-    stream: turn.stream === 1,
+    ...listenedTo(turn.stream),
     baseVersion: thread.version,
     head,
     step: turn.step,

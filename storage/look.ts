@@ -1,5 +1,6 @@
 /** Cheap looks at many turns at once: gateways wait by them, workers see their fences move (P6). */
 import type { TurnStatus } from '../contracts/protocol.js';
+import { listenedTo } from './listening.js';
 import type { ClaimLook } from './port.js';
 import { query, type Tx } from './tx.js';
 
@@ -29,7 +30,7 @@ export function* lookAt(turnIds: readonly string[]): Tx<Map<string, RowLook>> {
         status: alive ? status : 'aborted',
         fence,
         step,
-        stream: stream === 1,
+        ...listenedTo(stream),
       });
     }
   }

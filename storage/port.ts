@@ -6,6 +6,7 @@
 import type { Draft } from '../contracts/frames.js';
 import type { Failure, FailureCode } from '../contracts/failure.js';
 import type { TranscriptMessage, TurnInterrupt, Usage } from '../contracts/http.schema.js';
+import type { ModeSet } from '../contracts/stream-modes.js';
 import type { SettledStatus, StoredThread, ThreadKey, TurnStatus } from '../contracts/protocol.js';
 import type { Accepted, AcceptTurn } from './accept-port.js';
 import type { Attempt, AttemptOptions, FlushRows } from './saver/port.js';
@@ -103,8 +104,8 @@ export interface TurnStore {
   get(thread: ThreadKey, turnId: string): Promise<TurnRecord | undefined>;
   /** Cheap look at many waited-for turns at once: turn id → status, fence and step. */
   peek(turnIds: readonly string[]): Promise<ReadonlyMap<string, TurnLook>>;
-  /** Marks that somebody listens (DESIGN 15.2). */
-  listen(thread: ThreadKey, turnId: string): Promise<void>;
+  /** Marks that somebody listens, to these stream modes too (DESIGN 15.2). */
+  listen(thread: ThreadKey, turnId: string, modes?: ModeSet): Promise<void>;
   /** P6: settles a pending or running turn `cancelled`, fence + 1. */
   cancel(thread: ThreadKey, turnId: string): Promise<Cancelled>;
 }
@@ -223,6 +224,7 @@ export interface ClaimedTurn {
   readonly stream: boolean;
   readonly baseVersion: number;
   /** The head that the turn stands on (P5); null in a new thread. */
+  readonly modes: ModeSet;
   readonly head: { readonly checkpointId: string; readonly seq: number } | null;
   /** Finished, flushed supersteps of this turn. */
   readonly step: number;
@@ -294,6 +296,7 @@ export interface ClaimLook {
   readonly stream: boolean;
 }
 
+  readonly modes: ModeSet;
 export interface ClaimStore {
   /** P3: takes the earliest unsettled turn; records the run for P8. */
   claim(thread: StoredThread, holder: Holder, limits: ClaimLimits): Promise<Claimed>;

@@ -42,8 +42,8 @@ const turnsOn = (driver: Driver): TurnStore => ({
   findAccepted: (thread, turnId) => driver.write(() => findAccepted(thread, turnId)),
   get: (thread, turnId) => driver.read(() => getTurn(thread, turnId)),
   peek: (turnIds) => driver.read(() => lookAt(turnIds)),
-  listen: async (thread, turnId) => {
-    await driver.write(() => listenTo(thread, turnId));
+  listen: async (thread, turnId, modes) => {
+    await driver.write(() => listenTo(thread, turnId, modes));
   },
   cancel: (thread, turnId) => driver.write(() => cancelTurn(thread, turnId)),
 });

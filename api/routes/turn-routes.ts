@@ -16,6 +16,7 @@ import { listenTo, postTurn } from '../post-turn.js';
 import { Problem } from '../problem.js';
 import { note } from '../request.js';
 import { streamTurn } from '../stream.js';
+import { modesAsked, streamAskOf } from '../stream-ask.js';
 import { tellMoved } from '../tell-moved.js';
 import { singleHeader } from '../thread-id.js';
 import { replyJson, verdictOf } from '../turn-reply.js';
@@ -29,6 +30,7 @@ export async function createTurn(gateway: Gateway, req: Request, res: Response):
     graph: body.graph,
     multitask: body.multitask,
     ifVersion: body.if_version,
+    streamed: body,
     render: replyJson,
   });
 }
@@ -41,6 +43,7 @@ export async function chat(gateway: Gateway, req: Request, res: Response): Promi
     graph: body.graph,
     multitask: body.multitask,
     ifVersion: body.if_version,
+    streamed: body,
     render: replyJson,
   });
 }
@@ -63,10 +66,11 @@ export async function showTurn(gateway: Gateway, req: Request, res: Response): P
 
 /** Joins or resumes a turn's stream; never starts work. */
 export async function joinTurn(gateway: Gateway, req: Request, res: Response): Promise<void> {
+  const modes = modesAsked(streamAskOf(req.query));
   const turn = await findTurn(gateway, req, res);
   const lastEventId = singleHeader(req, 'last-event-id');
-  if (verdictOf(turn) === undefined) await listenTo(gateway, turn);
-  streamTurn(gateway, res, { turn, fresh: false, lastEventId });
+  if (verdictOf(turn) === undefined) await listenTo(gateway, turn, modes);
+  streamTurn(gateway, res, { turn, fresh: false, lastEventId, modes });
 }
 
 /** P6: the transaction settles the turn; whoever runs or awaits it sees the row. */
