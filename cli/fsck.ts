@@ -81,9 +81,16 @@ async function temporalSide(config: Config, store: string): Promise<Side> {
     await link.close();
     return { notChecked: error instanceof Error ? error.message : String(error) };
   }
+  const runs = threadRuns(
+    {
+      namespace: link.namespace,
+      call: (ask) => link.call((client) => ask(client.workflowService)),
+    },
+    store,
+  );
   const waker = temporalWaker(link, { taskQueue: config.taskQueue, store });
   return {
-    isOpen: (thread) => threadRuns(link, store).isOpen(thread),
+    isOpen: (thread) => runs.isOpen(thread),
     wake: (turn) => waker.wake(turn, { start: true }),
     close: () => link.close(),
   };

@@ -2,9 +2,10 @@
 import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { Failure } from '../contracts/failure.js';
 import type { StoredThread } from '../contracts/protocol.js';
+import { overTenant } from './erasure.js';
 import type { Claim, Claimed, ClaimedTurn, ClaimLimits, Holder, TurnInput } from './port.js';
-import { settleFailed } from './settle-turn.js';
 import { listenedTo } from './listening.js';
+import { settleFailed } from './settle-turn.js';
 import { hasUnsettled, lockThread, progressOf, type ThreadRow } from './thread-row.js';
 import { atPlace } from './turn-row.js';
 import { first, run, type Tx } from './tx.js';
@@ -76,17 +77,18 @@ const earliest = (key: StoredThread, thread: ThreadRow): Tx<OpenTurn | undefined
     thread.settled_seq + 1,
   );
 
-/** P8: every run is known by the epochs it served. A run that looks at a deleted thread served the epoch before. */
+/** P8: every run is known by the epochs it served. One that looks at a deleted thread served the epoch before, which is over. */
 function* recordRun(key: StoredThread, thread: ThreadRow, runId: string): Tx<void> {
+  const over = thread.deleted === 1;
   yield* run(
     `INSERT INTO et_runs (tenant, thread_id, epoch, run_id, seen_at_ms) VALUES ($1, $2, $3, $4, {now})
      ON CONFLICT (tenant, thread_id, epoch, run_id) DO UPDATE SET seen_at_ms = excluded.seen_at_ms`,
-    key.tenant,
+    over ? overTenant(key.tenant) : key.tenant,
     key.threadId,
-    thread.deleted === 1 ? thread.epoch - 1 : thread.epoch,
+    over ? thread.epoch - 1 : thread.epoch,
     runId,
   );
-  if (thread.deleted === 1) return;
+  if (over) return;
   yield* run(
     `UPDATE et_threads SET run_id = $3 WHERE tenant = $1 AND thread_id = $2`,
     key.tenant,

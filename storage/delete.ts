@@ -2,10 +2,11 @@
 import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { ThreadKey } from '../contracts/protocol.js';
 import type { Deleted } from './port.js';
+import { handOverRuns } from './erasure.js';
 import { lockThread } from './thread-row.js';
 import { run, type Tx } from './tx.js';
 
-/** What holds content and belongs to no later epoch. Turns stay as tombstones; runs wait for the sweeper. */
+/** What holds content and belongs to no later epoch. Turns stay as tombstones. */
 const erased = ['et_drafts', 'et_writes', 'et_deltas', 'et_checkpoints', 'et_keys'];
 
 /** A turn of an epoch that is over: settled, and empty. */
@@ -30,6 +31,7 @@ export function* deleteThread(key: ThreadKey): Tx<Deleted> {
     yield* run(`DELETE FROM ${table} WHERE tenant = $1 AND thread_id = $2`, tenant, threadId);
     reachCrashPoint('in-delete', threadId);
   }
+  yield* handOverRuns(key, thread.epoch + 1);
   yield* run(
     `UPDATE et_threads SET epoch = epoch + 1, deleted = 1, version = 0, settled_seq = next_seq - 1, graph = NULL,
        metadata = '{}', head_checkpoint = NULL, head_seq = NULL, head_status = NULL, interrupts = NULL,

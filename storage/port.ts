@@ -9,6 +9,7 @@ import type { TranscriptMessage, TurnInterrupt, Usage } from '../contracts/http.
 import type { ModeSet } from '../contracts/stream-modes.js';
 import type { SettledStatus, StoredThread, ThreadKey, TurnStatus } from '../contracts/protocol.js';
 import type { Accepted, AcceptTurn } from './accept-port.js';
+import type { ErasureStore } from './erasure-port.js';
 import type { Attempt, AttemptOptions, FlushRows } from './saver/port.js';
 import type { AttemptReads } from './saver/reads.js';
 
@@ -38,6 +39,7 @@ export interface Storage {
   readonly turns: TurnStore;
   readonly threads: ThreadStore;
   readonly claims: ClaimStore;
+  readonly erasure: ErasureStore;
   /** Opens the saver of one attempt (P5). */
   openAttempt(options: AttemptOptions): Promise<Attempt>;
   /** What an attempt reads, for a saver that stands in another thread. */
@@ -222,9 +224,9 @@ export interface ClaimedTurn {
   readonly graph: string;
   readonly input: TurnInput;
   readonly stream: boolean;
+  readonly modes: ModeSet;
   readonly baseVersion: number;
   /** The head that the turn stands on (P5); null in a new thread. */
-  readonly modes: ModeSet;
   readonly head: { readonly checkpointId: string; readonly seq: number } | null;
   /** Finished, flushed supersteps of this turn. */
   readonly step: number;
@@ -294,9 +296,9 @@ export interface ClaimLook {
   readonly fence: number;
   readonly status: TurnStatus;
   readonly stream: boolean;
+  readonly modes: ModeSet;
 }
 
-  readonly modes: ModeSet;
 export interface ClaimStore {
   /** P3: takes the earliest unsettled turn; records the run for P8. */
   claim(thread: StoredThread, holder: Holder, limits: ClaimLimits): Promise<Claimed>;

@@ -3,6 +3,7 @@ import { acceptTurn } from './accept.js';
 import { cancelTurn, listenTo } from './cancel.js';
 import { claimTurn } from './claim.js';
 import { deleteThread } from './delete.js';
+import { erasureOn } from './erasure.js';
 import { draftsPerTransaction, saveDrafts } from './drafts.js';
 import { failTry, flushRows, yieldClaim } from './flush.js';
 import { lookAt } from './look.js';
@@ -29,6 +30,7 @@ export const storageOn = ({ kind, store, driver, close }: OpenedStorage): Storag
   turns: turnsOn(driver),
   threads: threadsOn(driver),
   claims: claimsOn(driver),
+  erasure: erasureOn(driver),
   openAttempt: (options) => openAttempt(driver, options),
   attemptReads: (turn) => attemptReads(driver, turn),
   ping: async () => {

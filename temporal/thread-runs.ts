@@ -1,8 +1,7 @@
 /** What an operator and the sweeper ask about the workflow runs of threads, each named by its run id. */
-import type { Client } from '@temporalio/client';
+import type { WorkflowService } from '@temporalio/client';
 import { workflowIdOf } from '../contracts/protocol.js';
 import type { ThreadKey } from '../contracts/protocol.js';
-import type { TemporalLink } from './connection.js';
 import { grpcCode, grpcCodeOf } from './errors.js';
 
 export interface ThreadRuns {
@@ -15,38 +14,46 @@ export interface ThreadRuns {
   erase(thread: ThreadKey, runId: string): Promise<'erased' | 'open'>;
 }
 
+/** How calls reach the server. */
+export interface RunAccess {
+  readonly namespace: string;
+  /** Ends a call that is not answered. */
+  readonly call: <T>(run: (service: WorkflowService) => Promise<T>) => Promise<T>;
+}
+
 /** `WORKFLOW_EXECUTION_STATUS_RUNNING` of the server's API. */
 const running = 1;
 
 /** @param store the database's id, part of every workflow id (P1) */
-export function threadRuns(link: TemporalLink, store: string): ThreadRuns {
-  const { namespace } = link;
-  const isOpen = async (client: Client, thread: ThreadKey, runId?: string): Promise<boolean> => {
-    const workflowId = workflowIdOf({ ...thread, store });
-    const execution = { workflowId, ...(runId !== undefined && { runId }) };
-    try {
-      const found = await client.workflowService.describeWorkflowExecution({
-        namespace,
-        execution,
-      });
-      return Number(found.workflowExecutionInfo?.status) === running;
-    } catch (error) {
-      if (grpcCodeOf(error) === grpcCode.notFound) return false;
-      throw error;
-    }
-  };
+export function threadRuns({ namespace, call }: RunAccess, store: string): ThreadRuns {
+  const executionOf = (thread: ThreadKey, runId?: string) => ({
+    workflowId: workflowIdOf({ ...thread, store }),
+    ...(runId !== undefined && { runId }),
+  });
+  const isOpen = (thread: ThreadKey, runId?: string): Promise<boolean> =>
+    call(async (service) => {
+      const execution = executionOf(thread, runId);
+      try {
+        const found = await service.describeWorkflowExecution({ namespace, execution });
+        return Number(found.workflowExecutionInfo?.status) === running;
+      } catch (error) {
+        if (grpcCodeOf(error) === grpcCode.notFound) return false;
+        throw error;
+      }
+    });
   return {
-    isOpen: (thread) => link.call((client) => isOpen(client, thread)),
-    erase: (thread, runId) =>
-      link.call(async (client) => {
-        if (await isOpen(client, thread, runId)) return 'open';
-        const workflowExecution = { workflowId: workflowIdOf({ ...thread, store }), runId };
+    isOpen,
+    erase: async (thread, runId) => {
+      if (await isOpen(thread, runId)) return 'open';
+      const workflowExecution = executionOf(thread, runId);
+      await call(async (service) => {
         try {
-          await client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution });
+          await service.deleteWorkflowExecution({ namespace, workflowExecution });
         } catch (error) {
           if (grpcCodeOf(error) !== grpcCode.notFound) throw error;
         }
-        return 'erased';
-      }),
+      });
+      return 'erased';
+    },
   };
 }

@@ -1,8 +1,8 @@
 /** Signals threads again whose earliest unsettled turn shows no sign of life: a wake was lost, or a run was terminated (DESIGN 4, "Also"). */
 import type { Logger } from 'pino';
-import { reachCrashPoint } from '../contracts/crash-point.js';
-import type { ThreadKey } from '../contracts/protocol.js';
+import type { TurnWake } from '../contracts/waker.js';
 import type { ClaimStore } from '../storage/port.js';
+import { startRounds } from './rounds.js';
 
 /** Longer than any healthy silence: a claim, a flush or a draft comes much earlier. */
 const quietMs = 30_000;
@@ -13,27 +13,18 @@ const maxThreads = 100;
 
 export interface SweeperDeps {
   readonly claims: Pick<ClaimStore, 'takeQuiet'>;
-  readonly wake: (turn: {
-    readonly thread: ThreadKey;
-    readonly seq: number;
-    readonly graph: string;
-  }) => Promise<void>;
+  readonly wake: (turn: TurnWake) => Promise<void>;
   readonly log: Logger;
 }
 
 /** @returns a function that ends the sweeping and waits for a look under way */
-export function startSweeper(
+export const startSweeper = (
   deps: SweeperDeps,
   timing = { quietMs, everyMs },
-): () => Promise<void> {
-  let looking: Promise<void> = Promise.resolve();
-  let busy = false;
-  const look = async (): Promise<void> => {
-    if (busy) return;
-    busy = true;
+): (() => Promise<void>) =>
+  startRounds(async () => {
     try {
       const quiet = await deps.claims.takeQuiet(timing.quietMs, maxThreads);
-      if (quiet.length > 0) reachCrashPoint('after-sweep');
       const outcomes = await Promise.allSettled(quiet.map((turn) => deps.wake(turn)));
       const failed = outcomes.filter((o) => o.status === 'rejected').length;
       if (quiet.length > 0)
@@ -43,18 +34,5 @@ export function startSweeper(
         { error: error instanceof Error ? error.name : 'unknown' },
         'could not look for quiet threads',
       );
-    } finally {
-      busy = false;
     }
-  };
-  // Workers of one fleet look at different times.
-  const timer = setInterval(
-    () => void (looking = look()),
-    timing.everyMs * (0.75 + Math.random() / 2),
-  );
-  timer.unref();
-  return async () => {
-    clearInterval(timer);
-    await looking;
-  };
-}
+  }, timing.everyMs);

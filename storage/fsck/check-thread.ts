@@ -153,15 +153,13 @@ function leftOver({ thread }: ThreadFacts, group: Held, turn: TurnFacts | undefi
 /** P8: every run is known by the epochs that it served, or its history would outlive a delete. */
 function checkRuns({ thread, row, runs }: ThreadFacts): Finding[] {
   const about = { thread, epoch: row.epoch };
-  const unborn = runs.filter(({ epoch }) => epoch > row.epoch);
-  const found = unborn.map(({ epoch }) =>
+  const others = runs.filter(({ epoch }) => epoch !== row.epoch);
+  const found = others.map(({ epoch }) =>
     broken(
       'run_left_over',
       { thread, epoch },
-      `A run of epoch ${epoch} is noted, which has not begun.`,
-      {
-        repair: 'counts it to the present epoch',
-      },
+      `A run of epoch ${epoch} is noted as if the epoch lived.`,
+      { repair: 'hands its history to the sweeper, which erases it' },
     ),
   );
   const isKnown = runs.some(({ epoch, run_id }) => epoch === row.epoch && run_id === row.run_id);

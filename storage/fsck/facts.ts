@@ -1,5 +1,6 @@
 /** Reads all that the checks need of one thread: one transaction, so live traffic never looks like damage. No content leaves the database. */
 import type { ThreadKey, TurnStatus } from '../../contracts/protocol.js';
+import { isOverRun } from '../erasure.js';
 import { lockThread, readThread, type ThreadRow } from '../thread-row.js';
 import { first, query, type Tx } from '../tx.js';
 
@@ -105,7 +106,7 @@ export function* ownerless(): Tx<readonly { readonly table: string; readonly row
   const found: { table: string; rows: number }[] = [];
   for (const table of ['et_turns', 'et_keys', 'et_runs', ...holding]) {
     const answer = yield* first<{ found: number }>(
-      `SELECT count(*) AS found FROM ${table} o WHERE NOT EXISTS
+      `SELECT count(*) AS found FROM ${table} o WHERE NOT (${isOverRun('o')}) AND NOT EXISTS
          (SELECT 1 FROM et_threads t WHERE t.tenant = o.tenant AND t.thread_id = o.thread_id)`,
     );
     if (answer !== undefined && answer.found > 0) found.push({ table, rows: answer.found });

@@ -4,6 +4,7 @@
  */
 import type { ThreadKey } from '../../contracts/protocol.js';
 import { emptyTurn } from '../delete.js';
+import { handOverRuns } from '../erasure.js';
 import { run, type Tx } from '../tx.js';
 import { checkFacts, livingTurns, nextSeqOf, settledSeqOf } from './check-thread.js';
 import { readFacts, type ThreadFacts } from './facts.js';
@@ -61,7 +62,7 @@ function* mend(facts: ThreadFacts, finding: Finding): Tx<void> {
       yield* run(`DELETE FROM et_drafts WHERE ${ofThread} AND epoch = $3 AND seq = $4`, ...place);
       return;
     case 'run_left_over':
-      yield* countToPresent(facts, finding.epoch ?? 0);
+      yield* handOverRuns(facts.thread, facts.row.epoch);
       return;
     case 'versions_not_dense':
     case 'turn_status_torn':
@@ -98,15 +99,4 @@ function* takeHead(facts: ThreadFacts): Tx<void> {
     ...[facts.thread.tenant, facts.thread.threadId, turn.checkpoint_id, turn.seq, turn.status],
     turn.status === 'interrupted' ? turn.interrupts : null,
   );
-}
-
-function* countToPresent(facts: ThreadFacts, epoch: number): Tx<void> {
-  const values = [facts.thread.tenant, facts.thread.threadId, epoch, facts.row.epoch];
-  yield* run(
-    `INSERT INTO et_runs (tenant, thread_id, epoch, run_id, seen_at_ms)
-     SELECT tenant, thread_id, CAST($4 AS BIGINT), run_id, seen_at_ms FROM et_runs WHERE ${ofThread} AND epoch = $3
-     ON CONFLICT (tenant, thread_id, epoch, run_id) DO NOTHING`,
-    ...values,
-  );
-  yield* run(`DELETE FROM et_runs WHERE ${ofThread} AND epoch = $3`, ...values.slice(0, 3));
 }
