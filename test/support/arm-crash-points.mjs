@@ -3,15 +3,16 @@
  * EVERTHREAD_TEST_CRASH=in-migration:3 kills this process when the point is reached for the third time;
  * EVERTHREAD_TEST_CRASH_FOLDER=/tmp/x kills whichever process is the first to reach the point of a file that is put there
  * while it runs, `after-commit@some-thread` (that thread only) or `after-sweep@` (any). The file goes as the process dies.
- * `in-migration:3:pause`, or a file that says `pause`, stops the process with SIGSTOP until somebody sends SIGCONT.
+ * `in-workflow-task@` is one more point of the second kind. `in-migration:3:pause`, or a file that says `pause`, stops the process with SIGSTOP until somebody sends SIGCONT.
  */
 import { readFileSync, unlinkSync } from 'node:fs';
 import path from 'node:path';
-import { isMainThread } from 'node:worker_threads';
+import { isMainThread, parentPort } from 'node:worker_threads';
 
 const { EVERTHREAD_TEST_CRASH: once, EVERTHREAD_TEST_CRASH_FOLDER: folder } = process.env;
 
 // Worker threads (the SDK runs workflows in some) load this too; the points are those of the main thread.
+if (!isMainThread && folder !== undefined) endInWorkflowTask(byFile(folder));
 if (isMainThread && (once !== undefined || folder !== undefined)) {
   const { armCrashPoints } = await import('../../dist/contracts/crash-point.js');
   armCrashPoints(once === undefined ? byFile(folder) : byCount(once));
@@ -42,4 +43,14 @@ function byFile(where) {
       }
     }
   };
+}
+
+/** The point that no code of ours can have, since workflow code is sealed off: a workflow task is taken and not answered. */
+function endInWorkflowTask(reached) {
+  const listen = parentPort.on.bind(parentPort);
+  parentPort.on = (event, listener) =>
+    listen(event, (message) => {
+      if (message?.input?.type === 'activate-workflow') reached('in-workflow-task');
+      return listener(message);
+    });
 }

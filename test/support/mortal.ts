@@ -20,6 +20,8 @@ import type { ScriptedModel } from './scripted-model.js';
 import { startTestTemporal } from './temporal-server.js';
 import { until } from './until.js';
 
+/** The preload knows one point more than the product does. */
+export type Point = CrashPoint | 'in-workflow-task';
 export type MortalKind = 'sqlite' | 'postgres';
 
 export interface Mortal {
@@ -28,12 +30,23 @@ export interface Mortal {
   post(route: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
   get(route: string): Promise<Answer>;
   delete(route: string): Promise<Answer>;
+  /** Posts for a stream; `onToken` is called with all that came when the client is shown its first token. */
+  stream(
+    route: string,
+    ask: {
+      readonly body: unknown;
+      readonly headers?: Record<string, string>;
+      readonly onToken: (text: string) => void | Promise<void>;
+    },
+  ): Promise<Answer>;
   /** The URL for what is more than one request. */
   url(): string;
   /** Arms the point for this thread ('' for any): the process that reaches it first is killed, or stopped with `pause`. */
-  arm(point: CrashPoint, thread: string, how?: 'kill' | 'pause'): Promise<void>;
+  arm(point: Point, thread: string, how?: 'kill' | 'pause'): Promise<void>;
   /** Waits until the armed process has died by SIGKILL, and starts its successor. @returns what died */
-  dead(point: CrashPoint, thread: string): Promise<'dev' | 'gateway' | 'worker'>;
+  dead(point: Point, thread: string): Promise<'dev' | 'gateway' | 'worker'>;
+  /** Waits for a death by SIGKILL, whatever the reason, and starts the successor. */
+  replaceDead(): Promise<'dev' | 'gateway' | 'worker'>;
   /** Makes rows older than any healthy silence, so that the next look of a sweeper takes the thread. */
   age(thread: string): Promise<void>;
   /** The fence of the thread's first turn: how many claims it took. */
@@ -61,8 +74,7 @@ export async function startMortal(
     ...env,
   };
   const body = kind === 'sqlite' ? await devSystem(armed) : await clusterSystem(armed);
-  const fileOf = (point: CrashPoint, thread: string): string =>
-    path.join(folder, `${point}@${thread}`);
+  const fileOf = (point: Point, thread: string): string => path.join(folder, `${point}@${thread}`);
   return {
     kind,
     ...body,
@@ -72,6 +84,7 @@ export async function startMortal(
         headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify(content),
       }),
+    stream: (route, asked) => streamOf(`${body.url()}${route}`, asked),
     get: (route) => request(`${body.url()}${route}`, {}),
     delete: (route) => request(`${body.url()}${route}`, { method: 'DELETE' }),
     async age(thread) {
@@ -98,11 +111,29 @@ export async function startMortal(
   };
 }
 
-type Body = Pick<Mortal, 'model' | 'url' | 'procs' | 'addWorker' | 'stop'> & {
+async function streamOf(
+  url: string,
+  { body, headers, onToken }: Parameters<Mortal['stream']>[1],
+): Promise<Answer> {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
+    body: JSON.stringify(body),
+  });
+  let text = '';
+  let told = false;
+  for await (const chunk of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += chunk;
+    if (told || !text.includes('event: token')) continue;
+    told = true;
+    await onToken(text);
+  }
+  return { status: answer.status, headers: answer.headers, text, json: {} };
+}
+
+type Body = Pick<Mortal, 'model' | 'url' | 'procs' | 'addWorker' | 'replaceDead' | 'stop'> & {
   /** One statement with the thread as its only value. */
   sql(text: string, thread: string): Promise<readonly Record<string, unknown>[]>;
-  /** Waits for a death by SIGKILL and starts what takes over. */
-  replaceDead(): Promise<'dev' | 'gateway' | 'worker'>;
 };
 
 const killed = (proc: Proc): boolean => proc.child.signalCode === 'SIGKILL';
