@@ -21,21 +21,23 @@ async function untilAnswered<T>(work: () => Promise<T>, lost: AbortSignal): Prom
   }
 }
 
-/** A flush writes the same rows however often it is sent, so an unknown COMMIT is simply sent again. */
+/** For what may be done again as it is: an unknown COMMIT is then no riddle, only a database that is away. */
+async function repeatable<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof CommitUnknown) throw new StorageUnavailable(error.message);
+    throw error;
+  }
+}
+
+/** A flush writes the same rows however often it is sent. */
 export const flushSurely = (
   claims: ClaimStore,
   claim: Claim,
   rows: FlushRows,
   lost: AbortSignal,
-): Promise<Flushed> =>
-  untilAnswered(async () => {
-    try {
-      return await claims.flush(claim, rows);
-    } catch (error) {
-      if (error instanceof CommitUnknown) throw new StorageUnavailable(error.message);
-      throw error;
-    }
-  }, lost);
+): Promise<Flushed> => untilAnswered(() => repeatable(claims.flush(claim, rows)), lost);
 
 /** Settles; an unknown COMMIT is looked up, and sent again only when it did not happen (P3). */
 export const settleSurely = (
@@ -51,7 +53,8 @@ export const settleSurely = (
       return settled;
     } catch (error) {
       if (!(error instanceof CommitUnknown)) throw error;
-      const found = await untilAnswered(() => claims.lookUp(claim), lost);
+      // The look-up writes nothing, but locks the thread, so it has a COMMIT of its own that can be lost.
+      const found = await untilAnswered(() => repeatable(claims.lookUp(claim)), lost);
       if (found.kind !== 'unsettled') return found;
       throw new StorageUnavailable('the commit did not happen; it is sent again');
     }

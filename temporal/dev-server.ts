@@ -144,9 +144,10 @@ async function launchOnFreePorts(settings: DevServerSettings): Promise<DevServer
 function diskHint({ dbFile, logFile }: DevServerSettings, log: string): string {
   const folder = path.dirname(dbFile ?? logFile);
   const full =
-    /disk is full|no space left|file too large/i.test(log) || freeBytes(folder) < leastFreeBytes;
+    /disk is full|disk i\/o error|no space left|file too large/i.test(log) ||
+    freeBytes(folder) < leastFreeBytes;
   return full
-    ? `The disk of ${folder} is full. Make room there, or set EVERTHREAD_DATA to another disk. `
+    ? `The disk of ${folder} is full or fails. Make room there, or set EVERTHREAD_DATA to another disk. `
     : '';
 }
 

@@ -125,4 +125,24 @@ describe('a failover cuts connections around COMMIT', () => {
       expect([message, fleet.model.count(message)]).toEqual([message, 1]);
     everybodyLives();
   });
+
+  test('P3 the commit of a turn, its look-up, and those after them are cut one after the other: still one model call', async () => {
+    const message = 'delay=200 unlucky';
+    const fates = ['after', 'before', 'before', 'after', 'before', 'after'] as const;
+    const left: ('before' | 'after')[] = [];
+    for (const first of [fates, fates.slice(1), fates.slice(2)]) {
+      const thread = `unlucky-${first.length}`;
+      left.push(...first);
+      const answered = (): boolean =>
+        fleet.model.calls.some((call) => call.last.includes(thread) && call.answered);
+      proxy.onWrite(() => (answered() ? (left.shift() ?? 'pass') : 'pass'));
+      await gateway.accept(thread, `${message} ${thread}`);
+      expect(brokenRules(await allSettled(url, thread))).toEqual([]);
+      expect(fleet.model.count(thread)).toBe(1);
+      // Whether a commit or a look-up was hit last, what is left belongs to nobody.
+      left.splice(0);
+    }
+    proxy.onWrite(() => 'pass');
+    everybodyLives();
+  });
 });
