@@ -56,6 +56,13 @@ module.exports = {
       },
     },
     {
+      name: 'client-knows-contracts-alone',
+      comment: 'It runs where no server is, in browsers too.',
+      severity: 'error',
+      from: { path: layers('client') },
+      to: { pathNot: ['^(client|contracts)/', npm('eventsource-parser')] },
+    },
+    {
       name: 'siblings-do-not-reach-up',
       comment:
         'engine, agents, llm, memory and storage can be read without meeting Temporal or HTTP.',

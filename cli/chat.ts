@@ -1,6 +1,8 @@
 /** `everthread chat`: a chat on one thread in the terminal, over the gateway's HTTP API. */
 import { randomUUID } from 'node:crypto';
 import pc from 'picocolors';
+import { createClient, GatewayProblem, GatewayUnreachable } from '../client/client.js';
+import type { EverthreadClient } from '../client/client.js';
 import type { TranscriptMessage, TurnRequest } from '../contracts/http.schema.js';
 import { useColors } from '../config/colors.js';
 import { readEnvironment, valueOf } from '../config/env.js';
@@ -12,8 +14,6 @@ import type { Questions } from './question.js';
 import { printable } from './reply-view.js';
 import { showRaw, showTurn } from './show-turn.js';
 import type { Paper, TurnEnd } from './show-turn.js';
-import { createTurnClient, GatewayProblem, GatewayUnreachable } from './turn-client.js';
-import type { TurnClient } from './turn-client.js';
 
 export interface ChatOptions {
   readonly thread?: string;
@@ -32,7 +32,7 @@ export async function chat(options: ChatOptions): Promise<number> {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new Error(`--url ${url} is not an http:// or https:// address.`);
   const parts: ChatParts = {
-    client: createTurnClient(url),
+    client: createClient(url),
     threadId: options.thread ?? randomUUID(),
     options,
     paint: pc.createColors(useColors(env, process.stderr)),
@@ -41,7 +41,7 @@ export async function chat(options: ChatOptions): Promise<number> {
   return new Chat(parts).run();
 }
 
-async function checked(client: TurnClient): Promise<void> {
+async function checked(client: EverthreadClient): Promise<void> {
   try {
     await client.check();
   } catch (error) {
@@ -53,7 +53,7 @@ async function checked(client: TurnClient): Promise<void> {
 }
 
 interface ChatParts {
-  readonly client: TurnClient;
+  readonly client: EverthreadClient;
   readonly threadId: string;
   readonly options: ChatOptions;
   readonly paint: ReturnType<typeof pc.createColors>;
@@ -174,7 +174,7 @@ class Chat {
     let turnId: string | undefined;
     try {
       const request = options.graph === undefined ? turn : { ...turn, graph: options.graph };
-      const events = client.run(threadId, request, {
+      const events = client.stream(threadId, request, {
         signal: following.signal,
         onLost: () => this.#say('(connection lost; trying again, the turn goes on meanwhile)'),
       });

@@ -1,6 +1,6 @@
 /** A reply as a terminal shows it while it grows: what its text is, and how to get there from what is drawn. Pure. */
 import stringWidth from 'string-width';
-import type { TurnEvent } from './turn-client.js';
+import type { TurnEvent } from '../client/client.js';
 
 /** Text of the turn so far, in the order in which its messages began. */
 export interface ReplyView {
@@ -12,22 +12,13 @@ export const emptyReply: ReplyView = { parts: [] };
 export const replyText = ({ parts }: ReplyView): string => parts.map((p) => p.text).join('\n');
 
 export function afterEvent(view: ReplyView, event: TurnEvent): ReplyView {
-  switch (event.event) {
-    case 'token':
-      return append(view, event.data.message_id, event.data.text);
-    case 'snapshot':
-      return whole(event.data.text);
-    case 'reset':
-      return emptyReply;
-    case 'done':
-      // The committed row is the truth; tokens may have been lost on the way.
-      return replyText(view).endsWith(event.data.response) ? view : whole(event.data.response);
-    case 'accepted':
-    case 'custom':
-    case 'step':
-    case 'error':
-      return view;
-  }
+  if (event.event === 'token') return append(view, event.data.message_id, event.data.text);
+  if (event.event === 'snapshot') return whole(event.data.text);
+  if (event.event === 'reset') return emptyReply;
+  if (event.event !== 'done') return view;
+  // The committed row is the truth; tokens may have been lost on the way.
+  const { response } = event.data;
+  return replyText(view).endsWith(response) ? view : whole(response);
 }
 
 const whole = (text: string): ReplyView => ({ parts: [{ message: undefined, text }] });

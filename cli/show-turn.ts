@@ -1,7 +1,7 @@
 /** Shows one turn on the terminal, from its first event to its end. */
 import type { TurnReply } from '../contracts/http.schema.js';
 import { afterEvent, emptyReply, printable, redraw, replyText } from './reply-view.js';
-import type { TurnEvent } from './turn-client.js';
+import type { TurnEvent } from '../client/client.js';
 
 /** Where replies go. */
 export interface Paper {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { afterEvent, emptyReply, redraw, replyText } from '../../cli/reply-view.js';
-import type { TurnEvent } from '../../cli/turn-client.js';
+import type { TurnEvent } from '../../client/client.js';
 
 const token = (text: string, message = 'm1'): TurnEvent => ({
   event: 'token',
