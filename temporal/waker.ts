@@ -54,15 +54,17 @@ export function temporalWaker(link: TemporalLink, options: WakerOptions): Waker 
   const unstick = stickyReset(idOf, link.namespace, options);
   const startWithAttributes = async (client: Client, turn: TurnWake): Promise<void> => {
     await unstick(client, turn);
-    if (!(await hasAttributes(client))) {
+    if (!(await hasAttributes.ask(client))) {
       await start(client, turn, false);
       return;
     }
     try {
       await start(client, turn, true);
     } catch (error) {
-      // A cluster needs up to a minute until an attribute that was just registered can be used.
+      // A cluster needs up to a minute until an attribute that was just registered can be used; one that was made anew
+      // has lost them, so the next start registers them again.
       if (!isSearchAttributeUnknown(error)) throw error;
+      hasAttributes.forget();
       await start(client, turn, false);
     }
   };
@@ -118,12 +120,20 @@ const attributesOf = ({ thread, graph }: TurnWake): SearchAttributePair[] => [
   ...(graph === undefined ? [] : [{ key: graphKey, value: graph }]),
 ];
 
-/** Remembers the first answer; a failure is asked again. */
-function once<A, T>(ask: (argument: A) => Promise<T>): (argument: A) => Promise<T> {
+/** Remembers the first answer until it is told to forget it; a failure is asked again. */
+function once<A, T>(
+  ask: (argument: A) => Promise<T>,
+): { readonly ask: (argument: A) => Promise<T>; readonly forget: () => void } {
   let answer: Promise<T> | undefined;
-  return (argument) =>
-    (answer ??= ask(argument).catch((error: unknown) => {
-      answer = undefined;
-      throw error;
-    }));
+  const forget = (): void => {
+    answer = undefined;
+  };
+  return {
+    ask: (argument) =>
+      (answer ??= ask(argument).catch((error: unknown) => {
+        forget();
+        throw error;
+      })),
+    forget,
+  };
 }
