@@ -1,5 +1,6 @@
 /** Signals threads again whose earliest unsettled turn shows no sign of life: a wake was lost, or a run was terminated (DESIGN 4, "Also"). */
 import type { Logger } from 'pino';
+import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { TurnWake } from '../contracts/waker.js';
 import type { ClaimStore } from '../storage/port.js';
 import { startRounds } from './rounds.js';
@@ -25,6 +26,7 @@ export const startSweeper = (
   startRounds(async () => {
     try {
       const quiet = await deps.claims.takeQuiet(timing.quietMs, maxThreads);
+      if (quiet.length > 0) reachCrashPoint('after-sweep');
       const outcomes = await Promise.allSettled(quiet.map((turn) => deps.wake(turn)));
       const failed = outcomes.filter((o) => o.status === 'rejected').length;
       if (quiet.length > 0)
