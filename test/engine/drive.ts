@@ -5,7 +5,7 @@ import * as checkpoint from '@langchain/langgraph-checkpoint';
 import type { TurnInterrupt } from '../../contracts/http.schema.js';
 import type { FrameBody } from '../../contracts/frames.js';
 import { callable } from '../../engine/call.js';
-import type { GraphRun, Start, Stop } from '../../engine/port.js';
+import type { GraphRun, RunToStop, Start, Stop } from '../../engine/port.js';
 import type { PregelGraph } from '../../engine/project/types.js';
 import { runToStop } from '../../engine/run-to-stop.js';
 import { canonicalJson } from '../../engine/plain-json.js';
@@ -93,6 +93,8 @@ export interface Mode {
   /** Every turn's first attempt dies at this flush; the settlement counts as one. */
   readonly crashAt?: number;
   readonly stream?: boolean;
+  /** Where it runs; in this thread unless given. */
+  readonly runToStop?: RunToStop;
 }
 
 export interface Driven {
@@ -119,7 +121,7 @@ export async function driven(shape: Shape, thread: TestThread, mode: Mode): Prom
       const graph = shape.build(log, {});
       const run = runOf({ graph, shape, opened, start, mode, frames: done.frames });
       run.signal.addEventListener('abort', () => (log.dead = true));
-      const stop = await runToStop(run);
+      const stop = await (mode.runToStop ?? runToStop)(run);
       if (stop.kind === 'threw') throw stop.error;
       ran.push(...log.ran);
       if (stop.kind === 'aborted' || !(await opened.settle(stop))) {

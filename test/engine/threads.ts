@@ -30,7 +30,10 @@ class Crash extends Error {
 }
 
 /** Claims, fences and rows of a real storage. A crash leaves the claim behind; the next attempt takes it over. */
-export function storedThread(storage: Storage): TestThread {
+export function storedThread(
+  storage: Storage,
+  openAttempt: Storage['openAttempt'] = (options) => storage.openAttempt(options),
+): TestThread {
   const scenario = new Scenario(storage);
   let open = false;
   return {
@@ -43,7 +46,7 @@ export function storedThread(storage: Storage): TestThread {
         flushes += 1;
         if (flushes === crashAt) throw new Crash();
       };
-      const attempt = await storage.openAttempt({
+      const attempt = await openAttempt({
         turn,
         checkpoint,
         writerVersion: '1.2.2',

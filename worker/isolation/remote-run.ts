@@ -29,7 +29,7 @@ export class RemoteRun {
   readonly #thread: ReturnType<typeof talk<ThreadSide, MainSide>>;
   /** Takes the job out of the queue, or ends its thread. */
   readonly #ender = new AbortController();
-  /** The thread is free again, or gone. */
+  /** The thread is free again, or gone. Its last words may still be on their way: they come through a port of their own. */
   readonly #done: Promise<void>;
   #taken = false;
   #open = true;
@@ -51,11 +51,11 @@ export class RemoteRun {
     const aborted = (): void => this.#abort();
     this.#done = deps.pool
       .run(this.#job(), port2, this.#ender.signal)
-      .catch((error: unknown) => this.#died(error))
-      .finally(() => {
-        run.signal.removeEventListener('abort', aborted);
+      .catch((error: unknown) => {
+        this.#died(error);
         port1.close();
-      });
+      })
+      .finally(() => run.signal.removeEventListener('abort', aborted));
     run.drain.request = () => this.#drain();
     if (run.signal.aborted) aborted();
     else run.signal.addEventListener('abort', aborted, { once: true });
