@@ -17,6 +17,8 @@ export interface ThreadWorkerOptions {
 export interface ThreadWorker {
   /** Ends when the worker has stopped; rejects when it broke. */
   readonly done: Promise<void>;
+  /** Threads whose workflow this process keeps in memory. */
+  cached(): number;
   /** Asks runs to stop at their next superstep border, stops polling, waits for what is in flight. */
   stop(): Promise<void>;
 }
@@ -58,6 +60,7 @@ export async function startThreadWorker(
   const done = worker.run().finally(() => deps.live.close());
   return {
     done,
+    cached: () => worker.getStatus().numCachedWorkflows,
     async stop() {
       deps.live.drain();
       if (worker.getState() === 'RUNNING') worker.shutdown();

@@ -42,6 +42,8 @@ export interface WorkerSideSettings {
 
 export interface WorkerSide {
   readonly done: Promise<void>;
+  /** Threads whose workflow this process keeps in memory. */
+  cached(): number;
   stop(): Promise<void>;
 }
 
@@ -81,6 +83,7 @@ export async function startWorkerSide(
   });
   return {
     done: worker.done,
+    cached: () => worker.cached(),
     async stop() {
       await Promise.all([stopSweeping(), stopErasing()]);
       await worker.stop().finally(() => runners.close());
