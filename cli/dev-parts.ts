@@ -5,6 +5,7 @@ import type { Stack } from '../config/stack.js';
 import { openStorage } from '../storage/open.js';
 import type { StorageTarget } from '../storage/open.js';
 import { localRelay } from '../storage/relay-local.js';
+import { watchStore } from '../storage/store-watch.js';
 import { connectTemporal, openTemporal } from '../temporal/connection.js';
 import type { TemporalConnection } from '../temporal/connection.js';
 import { installRuntime } from '../temporal/runtime.js';
@@ -47,7 +48,10 @@ export async function startParts(config: Config, given: DevParts): Promise<Dev> 
     { ...config, namespace: temporal.settings.namespace },
   );
   parts.add(worker, () => worker.stop());
-  const broken = worker.done.then(() => new Promise<never>(() => undefined));
+  const watch = watchStore(storage);
+  parts.add(watch, () => watch.stop());
+  const worked = worker.done.then(() => new Promise<never>(() => undefined));
+  const broken = Promise.race([worked, watch.replaced]);
   broken.catch(() => undefined); // whoever waits is told; nobody need wait
   const gateway = await startGatewaySide(
     { storage, relay, wake, graphs: served, temporal: link, log },

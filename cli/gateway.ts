@@ -4,6 +4,7 @@ import { checkPort } from '../api/server.js';
 import type { Config } from '../config/config.js';
 import { openStorage } from '../storage/open.js';
 import { postgresRelay } from '../storage/relay-postgres.js';
+import { watchStore } from '../storage/store-watch.js';
 import { openTemporal } from '../temporal/connection.js';
 import { temporalFromEnvironment } from '../temporal/environment.js';
 import { installRuntime } from '../temporal/runtime.js';
@@ -14,6 +15,8 @@ import { stack } from '../config/stack.js';
 
 export interface RunningGateway {
   readonly url: string;
+  /** Rejects when the database has become another store. */
+  readonly broken: Promise<never>;
   stop(): Promise<void>;
 }
 
@@ -45,7 +48,9 @@ export async function startGateway(config: Config, log: Logger): Promise<Running
     const deps = { storage, relay, wake, graphs, temporal: link, log };
     const gateway = await startGatewaySide(deps, config);
     parts.add(gateway, () => gateway.close());
-    return { url: gateway.url, stop: () => parts.stop() };
+    const watch = watchStore(storage);
+    parts.add(watch, () => watch.stop());
+    return { url: gateway.url, broken: watch.replaced, stop: () => parts.stop() };
   } catch (error) {
     await parts.stop();
     throw error;

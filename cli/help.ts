@@ -13,6 +13,11 @@ On several hosts (PostgreSQL and a Temporal cluster):
   everthread gateway                   as many as you like
   everthread worker                    as many as you like
 
+Looking after a store:
+  everthread fsck                      is everything in order? --repair mends what it can
+  everthread backup FILE               a copy of a SQLite store, also while it runs
+  everthread restore FILE              the copy in its place
+
 Settings are environment variables; each command's --help names those that matter to it.`;
 
 const graphsAndModel = `  EVERTHREAD_CONFIG                    langgraph.json of the graphs to serve
@@ -117,6 +122,31 @@ Examples:
 Settings:
 ${store}
   TEMPORAL_ADDRESS                     also TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS_*`;
+
+export const backup = `
+Copies the store as it stands at one moment, by SQLite's online backup: the process that owns it goes
+on meanwhile. The copy is checked, then appears under its name. PostgreSQL: docs/OPERATIONS.md.
+
+Example:
+  everthread backup backups/monday.db
+
+Settings:
+  EVERTHREAD_DATA                      folder of the SQLite file (./.everthread)
+  EVERTHREAD_SQLITE_PATH               the file itself`;
+
+export const restore = `
+Puts the backup in the place of the SQLite file, which is kept aside. The process that owns the file
+must be stopped. The restored store gets a new id: workflows of the lost time end by themselves and
+change nothing, and turns that were unsettled at the backup's time run again.
+For PostgreSQL: stop gateways and workers, restore with PostgreSQL's own tools, then run it with
+--in-place, then start them again (docs/OPERATIONS.md).
+
+Examples:
+  everthread restore backups/monday.db
+  EVERTHREAD_POSTGRES_URL=postgresql://me:secret@db/everthread everthread restore --in-place
+
+Settings:
+${store}`;
 
 export const chat = `
 Talks to a running gateway ("everthread dev", or "npm start") over HTTP. Each line is a turn. A

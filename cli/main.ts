@@ -116,6 +116,25 @@ function operatorCommands(program: Command, exit: (code: number) => void): void 
       const { fsck } = await import('./fsck.js');
       exit(await fsck(flags));
     });
+  program
+    .command('backup')
+    .description('copy a SQLite store, also while it runs')
+    .argument('<file>', 'where to; must not exist')
+    .addHelpText('after', help.backup)
+    .action(async (file: string) => {
+      const { backup } = await import('./backup.js');
+      exit(await backup(file));
+    });
+  program
+    .command('restore')
+    .description('put a backup in the place of a store')
+    .argument('[file]', 'a file that "everthread backup" made')
+    .option('--in-place', 'the database has been restored by other means, as with pg_restore')
+    .addHelpText('after', help.restore)
+    .action(async (file: string | undefined, flags: { readonly inPlace?: true }) => {
+      const { restore } = await import('./restore.js');
+      exit(await restore(file, flags));
+    });
 }
 
 function temporalCommands(temporal: Command): void {

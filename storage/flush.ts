@@ -41,8 +41,8 @@ function markStep(
       undefined,
     );
   return run(
-    `UPDATE et_turns SET alive_at_ms = {now}, has_rows = 1, step = $6, losses = 0, tries = 0, ran_nodes = $7,
-       pending_nodes = $8, step_checkpoint = coalesce($9, step_checkpoint), step_pos = coalesce($10, step_pos)
+    `UPDATE et_turns SET alive_at_ms = {now}, has_rows = 1, step = $7, losses = 0, tries = 0, ran_nodes = $8,
+       pending_nodes = $9, step_checkpoint = coalesce($10, step_checkpoint), step_pos = coalesce($11, step_pos)
      WHERE ${underClaim}`,
     ...claimed(claim),
     superstep.finished,

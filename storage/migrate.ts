@@ -36,7 +36,7 @@ const statementsOf = (text: string): string[] =>
     .filter((statement) => statement !== '');
 
 /** 8 characters of 36: two databases of one installation never share a run (P1). */
-const newStoreId = (): string =>
+export const newStoreId = (): string =>
   Array.from({ length: 8 }, () => randomInt(36).toString(36)).join('');
 
 /** Brings the schema up to this build and gives the names of what it applied. All or nothing. */
@@ -119,6 +119,18 @@ export const checkSchema = (driver: Driver): Promise<string> =>
           'Undo the change, or restore a backup.',
       );
     }
+    return schema.store;
+  });
+
+/**
+ * Gives the store id of any schema that this build can bring up to itself.
+ * @throws SchemaMismatch when there is no Everthread store, or one that this build does not know
+ */
+export const storeIdOf = (driver: Driver): Promise<string> =>
+  driver.read(function* () {
+    const schema = yield* readSchema();
+    if (schema === undefined) throw new SchemaMismatch('It holds no Everthread store.');
+    refuseOthers(knownMigrations(), schema.migrations);
     return schema.store;
   });
 

@@ -18,9 +18,12 @@ export function* lockForClaim(claim: Claim): Tx<ThreadRow | Lost> {
   return thread;
 }
 
-/** `WHERE` of P4's second half: the claim's turn, if it is still running under the claim's fence (`$5`). */
-export const underClaim = `${atPlace} AND fence = $5 AND status = 'running'`;
-export const claimed = (claim: Claim) => [...placeOf(claim), claim.fence] as const;
+/**
+ * `WHERE` of P4's second half: the claim's turn, if it is still running under the claim's fence (`$5`). By its id (`$6`), too:
+ * in a restored database another turn may have got the number of a lost one (O4).
+ */
+export const underClaim = `${atPlace} AND turn_id = $6 AND fence = $5 AND status = 'running'`;
+export const claimed = (claim: Claim) => [...placeOf(claim), claim.fence, claim.turnId] as const;
 
 /** A fenced statement changed no row: who was first? */
 export function* whyLost(claim: Claim, thread: ThreadRow): Tx<Lost> {
@@ -54,7 +57,7 @@ export function* dropAll(turn: Place, leftovers: Leftovers): Tx<void> {
 /** Settles `failed`; undefined when the claim is lost. */
 export function* settleFailed(claim: Claim, failure: Failure): Tx<Progress | undefined> {
   const left = yield* first<Leftovers>(
-    `UPDATE et_turns SET status = 'failed', settled_at_ms = {now}, failure_code = $6, failure_message = $7
+    `UPDATE et_turns SET status = 'failed', settled_at_ms = {now}, failure_code = $7, failure_message = $8
      WHERE ${underClaim} RETURNING has_rows, has_draft`,
     ...claimed(claim),
     failure.code,

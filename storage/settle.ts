@@ -66,8 +66,8 @@ export function* settleTurn(claim: Claim, finish: FinishText, rows: FlushRows | 
 
 const writeReply = (claim: Claim, finish: FinishText, version: number): Tx<Leftovers | undefined> =>
   first<Leftovers>(
-    `UPDATE et_turns SET status = $6, version = $7, checkpoint_id = $8, response = $9, messages = $10, values_json = $11,
-       interrupts = $12, usage_json = $13, settled_at_ms = {now}
+    `UPDATE et_turns SET status = $7, version = $8, checkpoint_id = $9, response = $10, messages = $11, values_json = $12,
+       interrupts = $13, usage_json = $14, settled_at_ms = {now}
      WHERE ${underClaim} RETURNING has_rows, has_draft`,
     ...claimed(claim),
     ...[finish.status, version, finish.checkpointId, finish.response, finish.messages],

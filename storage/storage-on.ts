@@ -15,7 +15,8 @@ import { stateOf } from './state.js';
 import { takeQuiet } from './sweep.js';
 import { createThread, getThread, threadHistory } from './threads.js';
 import { findAccepted, getTurn } from './turns.js';
-import { query, type Driver } from './tx.js';
+import { StoreReplaced } from './store-watch.js';
+import { first, type Driver } from './tx.js';
 
 export interface OpenedStorage {
   readonly kind: StorageKind;
@@ -34,7 +35,8 @@ export const storageOn = ({ kind, store, driver, close }: OpenedStorage): Storag
   openAttempt: (options) => openAttempt(driver, options),
   attemptReads: (turn) => attemptReads(driver, turn),
   ping: async () => {
-    await driver.read(() => query('SELECT 1'));
+    const row = await driver.read(() => first<{ store: string }>('SELECT store FROM et_schema'));
+    if (row !== undefined && row.store !== store) throw new StoreReplaced();
   },
   close,
 });
@@ -56,7 +58,11 @@ const threadsOn = (driver: Driver): ThreadStore => ({
   messages: (thread, after, limit) => driver.read(() => transcript(thread, after, limit)),
   state: (thread) => stateOf(driver, thread),
   history: (thread, before, limit) => driver.read(() => threadHistory(thread, before, limit)),
-  delete: (thread) => driver.write(() => deleteThread(thread)),
+  delete: async (thread) => {
+    const deleted = await driver.write(() => deleteThread(thread));
+    if (deleted.kind === 'deleted' && deleted.first) await driver.emptyLog?.();
+    return deleted;
+  },
 });
 
 const claimsOn = (driver: Driver): ClaimStore => ({

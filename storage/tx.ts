@@ -44,6 +44,7 @@ export interface Driver {
   write<T>(body: () => Tx<T>): Promise<T>;
   /** Runs reads on one snapshot of the primary. */
   read<T>(body: () => Tx<T>): Promise<T>;
-  /** Runs plain SQL text of a migration, several statements at once. */
+  /** Empties a log of changes that would still hold what a transaction has deleted (SQLite's). */
+  emptyLog?(): Promise<void>;
   close(): Promise<void>;
 }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { openStorage } from '../storage/open.js';
 import { postgresRelay } from '../storage/relay-postgres.js';
+import { watchStore } from '../storage/store-watch.js';
 import { connectTemporalPatiently, openTemporal } from '../temporal/connection.js';
 import { temporalFromEnvironment } from '../temporal/environment.js';
 import { installRuntime } from '../temporal/runtime.js';
@@ -65,7 +66,10 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       { ...config, namespace: settings.namespace },
     );
     parts.add(worker, () => worker.stop());
-    return { graphs: served.names, done: worker.done, stop: () => parts.stop() };
+    const watch = watchStore(storage);
+    parts.add(watch, () => watch.stop());
+    const done = Promise.race([worker.done, watch.replaced]);
+    return { graphs: served.names, done, stop: () => parts.stop() };
   } catch (error) {
     await parts.stop();
     throw error;

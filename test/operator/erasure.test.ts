@@ -7,7 +7,7 @@ import { durable, loaded } from '../support/durable.js';
 import type { Durable } from '../support/durable.js';
 import { startTestTemporal } from '../support/temporal-server.js';
 import { until } from '../support/until.js';
-import { disguises, findInDatabase, findInTemporal } from './scan.js';
+import { disguises, findInDatabase, findInFiles, findInTemporal } from './scan.js';
 
 /** Planted wherever a user's text can stand. */
 const canary = 'Kanarienvogel-7f3a';
@@ -104,6 +104,7 @@ describe.each(durableKinds)('erasure on %s', (kind) => {
     expect(await findInDatabase(place.target, forms)).not.toEqual([]); // the scan can see
     await remove('secrets');
     expect(await findInDatabase(place.target, forms)).toEqual([]);
+    expect(await findInFiles(place.target, forms)).toEqual([]);
     await gone('secrets');
     expect(await findInTemporal(system.connection, forms)).toEqual([]);
   });

@@ -1,5 +1,6 @@
 /** Looks for planted text everywhere: each cell of each table, each event, memo and attribute of each workflow. */
 import Database from 'better-sqlite3';
+import { readFile } from 'node:fs/promises';
 import type { TemporalConnection } from '../../temporal/connection.js';
 import type { StorageTarget } from '../../storage/open.js';
 import { onPostgres } from '../support/database.js';
@@ -41,6 +42,19 @@ export async function findInDatabase(
     ),
   );
   return [...new Set(found)];
+}
+
+/** SQLite's files that hold the text: free pages and the log count, too. PostgreSQL's are its own affair until VACUUM. */
+export async function findInFiles(
+  target: StorageTarget,
+  forms: readonly Buffer[],
+): Promise<readonly string[]> {
+  if (target.kind !== 'sqlite') return [];
+  const found: string[] = [];
+  for (const file of [target.path, `${target.path}-wal`]) {
+    if (holds(await readFile(file), forms)) found.push(file);
+  }
+  return found;
 }
 
 interface Table {

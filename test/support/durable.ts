@@ -5,6 +5,7 @@ import * as messages from '@langchain/core/messages';
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { pino } from 'pino';
+import type { Relay } from '../../contracts/frames.js';
 import type { SettledStatus } from '../../contracts/protocol.js';
 import type { Waker } from '../../contracts/waker.js';
 import type { LoadedGraph } from '../../engine/project/types.js';
@@ -39,11 +40,19 @@ export interface DurableOptions {
   readonly graphs: readonly LoadedGraph[];
   readonly target?: StorageTarget;
   readonly threadIdleMs?: number | null;
+  /** That of an earlier system, whose runs are still there. */
+  readonly taskQueue?: string;
   readonly sweep?: { readonly everyMs: number; readonly quietMs: number };
+  /** Stands between the system and its storage and Temporal client, as the fault port does. */
+  readonly wrap?: {
+    readonly storage: (storage: Storage) => Storage;
+    readonly waker: (waker: Waker) => Waker;
+  };
 }
 
 export interface Durable {
   readonly storage: Storage;
+  readonly relay: Relay;
   readonly connection: TemporalConnection;
   readonly wake: Waker;
   readonly taskQueue: string;
@@ -61,15 +70,17 @@ export interface Durable {
 }
 
 export async function durable(options: DurableOptions): Promise<Durable> {
-  const storage = await openStorage(options.target ?? { kind: 'memory' }, { autoMigrate: true });
+  const opened = await openStorage(options.target ?? { kind: 'memory' }, { autoMigrate: true });
+  const storage = options.wrap?.storage(opened) ?? opened;
   installRuntime(() => undefined);
   const settings = { address: options.address, namespace: 'default', security: {} };
   const connection = await connectTemporal(settings);
-  const taskQueue = `test-${randomUUID()}`;
-  const wake = temporalWaker(openTemporal(settings, connection), {
+  const taskQueue = options.taskQueue ?? `test-${randomUUID()}`;
+  const direct = temporalWaker(openTemporal(settings, connection), {
     taskQueue,
     store: storage.store,
   });
+  const wake = options.wrap?.waker(direct) ?? direct;
   const relay = localRelay();
   const graphs = new Map(options.graphs.map((g) => [g.name, g]));
   const startWorker = (): Promise<WorkerSide> =>
@@ -95,6 +106,7 @@ export async function durable(options: DurableOptions): Promise<Durable> {
     );
   const system: Durable = {
     storage,
+    relay,
     connection,
     wake,
     taskQueue,

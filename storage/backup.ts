@@ -1,0 +1,87 @@
+/** Copies a SQLite store while it runs, and proves the copy before it counts (O3). */
+import Database from 'better-sqlite3';
+import { existsSync } from 'node:fs';
+import { open, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { sqliteReader } from './driver-sqlite-reader.js';
+import { storeIdOf } from './migrate.js';
+import { sqliteCode, sqliteError } from './sqlite-errors.js';
+
+export interface Backup {
+  readonly store: string;
+  readonly bytes: number;
+}
+
+/** All pages in one step: between two steps another process may write, and the copy would begin again, for ever under load. */
+const allPages = 0x7fff_ffff;
+
+/**
+ * Writes a copy of the store as it stands at one moment. Its owner may go on writing.
+ * @param file must not exist; it appears when the copy is whole and on disk
+ * @throws SchemaMismatch when `source` is no store of ours
+ */
+export async function backupStore(source: string, file: string): Promise<Backup> {
+  if (!existsSync(source)) throw new Error(`There is no database file ${source}.`);
+  if (existsSync(file)) throw new Error(`${file} exists already. Name another file, or remove it.`);
+  const partial = `${file}.partial`;
+  try {
+    await copyDatabase(source, partial);
+    const store = await provenStore(partial);
+    await toDisk(partial);
+    await rename(partial, file);
+    await toDisk(path.dirname(path.resolve(file)));
+    return { store, bytes: (await stat(file)).size };
+  } finally {
+    await rm(partial, { force: true });
+  }
+}
+
+/** By SQLite's online backup: one state, whatever is being written. The copy is a single file. */
+export async function copyDatabase(source: string, to: string): Promise<void> {
+  await rm(to, { force: true });
+  try {
+    const from = new Database(source, { readonly: true, fileMustExist: true });
+    try {
+      await from.backup(to, { progress: () => allPages });
+    } finally {
+      from.close();
+    }
+    const copy = new Database(to);
+    try {
+      copy.pragma('journal_mode = DELETE');
+    } finally {
+      copy.close();
+    }
+  } catch (error) {
+    throw sqliteCode(error) === 'SQLITE_NOTADB'
+      ? new Error(`${source} is no SQLite database.`, { cause: error })
+      : sqliteError(error);
+  }
+}
+
+/** @throws Error when a page or an index of the copy is damaged; SchemaMismatch */
+export async function provenStore(file: string): Promise<string> {
+  const db = new Database(file, { readonly: true });
+  try {
+    const answer = db.pragma('integrity_check(1)', { simple: true });
+    if (answer !== 'ok') throw new Error(`${file} is damaged: ${String(answer)}`);
+  } finally {
+    db.close();
+  }
+  const reader = sqliteReader(file);
+  try {
+    return await storeIdOf(reader);
+  } finally {
+    await reader.close();
+  }
+}
+
+/** A file, or a folder after its names have changed. */
+export async function toDisk(name: string): Promise<void> {
+  const handle = await open(name, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
