@@ -8,10 +8,16 @@ export class OpLog {
   readonly ops: Op[] = [];
   /** When the last reply came. */
   lastReplyMs: number | undefined;
+  /** Called with the number of replies so far. */
+  onReply: (count: number) => void = () => undefined;
+  #replies = 0;
 
   add(op: Op): void {
     this.ops.push(op);
-    if (op.kind === 'turn' && op.status === 200 && op.result === 'ok') this.lastReplyMs = op.endMs;
+    if (op.kind !== 'turn' || op.status !== 200 || op.result !== 'ok') return;
+    this.lastReplyMs = op.endMs;
+    this.#replies += 1;
+    this.onReply(this.#replies);
   }
 }
 
@@ -108,14 +114,13 @@ function fromEvents(events: readonly SeenEvent[]): Outcome {
   const begun = replyOf(parsed(events.find(({ event }) => event === 'accepted')?.data ?? '{}'));
   const { turnStatus: _, version: __, ...place } = begun;
   const json = parsed(last?.data ?? '{}');
-  switch (last?.event) {
-    case 'done':
-      return { result: 'ok', status: 200, json, events, ...replyOf(json), body: last.data };
-    case 'error':
-      return { result: 'fail', status: 200, json, events, ...place, ...problemOf(json) };
-    default:
-      return { result: 'unknown', status: 200, json: {}, events, ...place };
+  if (last?.event === 'done') {
+    return { result: 'ok', status: 200, json, events, ...replyOf(json), body: last.data };
   }
+  if (last?.event === 'error') {
+    return { result: 'fail', status: 200, json, events, ...place, ...problemOf(json) };
+  }
+  return { result: 'unknown', status: 200, json: {}, events, ...place };
 }
 
 const statusOfCode: Readonly<Record<string, TurnStatus>> = {

@@ -67,7 +67,7 @@ function* checkRows({ ops, turnById, store }: Indexed): Iterable<Violation> {
     }
     if (op.body === undefined || !isReply(op)) continue;
     const thread = threads.get(row.thread);
-    const erased = thread === undefined || thread.epoch !== row.epoch;
+    const erased = thread?.epoch !== row.epoch;
     yield* checkReply(op, row, erased);
   }
 }

@@ -3,20 +3,24 @@ import { Command, Option } from 'commander';
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { mutants, type Mutant } from './mutants.js';
 import { shownReport, type Report } from './report.js';
 import { chaosRun } from './run.js';
+import { runMutant } from './run-mutant.js';
 
 interface Flags {
   readonly minutes: string;
   readonly seed: string;
   readonly storage: 'postgres' | 'sqlite';
+  readonly mutant?: string;
+  readonly mutants?: boolean;
 }
 
 const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-const flags = new Command('chaos')
+const command = new Command('npm run chaos --')
   .description(
     'Kills, freezes and cuts a real Everthread while clients talk to it, then checks the invariants of DESIGN 6.',
   )
@@ -27,28 +31,44 @@ const flags = new Command('chaos')
       .choices(['postgres', 'sqlite'])
       .default('postgres'),
   )
-  .parse()
-  .opts<Flags>();
-
-/** Fewer turns than this mean that the run has proved nothing. */
-const floorPerSecond = 0.5;
+  .addOption(
+    new Option('--mutant <name>', 'run against a build with one defence cut out').choices(
+      mutants.map(({ name }) => name),
+    ),
+  )
+  .option('--mutants', 'run against each of these builds: every one must be caught');
 
 // Ending by a signal takes the processes along: they are killed at exit.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
-say(`seed ${flags.seed} on ${flags.storage}`);
-const seconds = Number(flags.minutes) * 60;
-const report = await chaosRun({ seed: Number(flags.seed), seconds, storage: flags.storage, say });
-say(shownReport(report));
-if (report.violations.length > 0) {
-  say(`history    ${store(report)}`);
-  process.exitCode = 1;
+/** Fewer turns than this mean that the run has proved nothing. */
+const floorPerSecond = 0.5;
+
+async function nemesis({ minutes, seed, storage }: Flags): Promise<boolean> {
+  const seconds = Number(minutes) * 60;
+  say(`seed ${seed} on ${storage}`);
+  const report = await chaosRun({ seed: Number(seed), seconds, storage, say });
+  say(shownReport(report));
+  if (report.violations.length > 0) say(`history    ${store(report)}`);
+  const floor = seconds * floorPerSecond;
+  if (report.committed < floor)
+    say(`too little was done to prove anything: ${floor} turns are expected`);
+  return report.violations.length === 0 && report.committed >= floor;
 }
-if (report.committed < seconds * floorPerSecond) {
-  say(
-    `too little was done to prove anything: at least ${seconds * floorPerSecond} turns are expected`,
-  );
-  process.exitCode = 1;
+
+/** The harness is right when it complains. */
+async function controls(chosen: readonly Mutant[], seed: string): Promise<boolean> {
+  const missed: string[] = [];
+  for (const mutant of chosen) {
+    say(`mutant ${mutant.name}: without ${mutant.cuts}`);
+    const report = await runMutant(mutant, Number(seed), say);
+    const after = report.detectedAfterSeconds?.toFixed(0) ?? 'the end';
+    if (report.violations.length === 0) missed.push(mutant.name);
+    else say(`caught after ${after} s`);
+    say(shownReport(report));
+  }
+  if (missed.length > 0) say(`NOT caught: ${missed.join(', ')}`);
+  return missed.length === 0;
 }
 
 function store({ history, ...rest }: Report): string {
@@ -56,3 +76,8 @@ function store({ history, ...rest }: Report): string {
   writeFileSync(file, JSON.stringify({ ...rest, history }));
   return file;
 }
+
+const flags = command.parse().opts<Flags>();
+const chosen = mutants.filter(({ name }) => flags.mutants === true || name === flags.mutant);
+const right = chosen.length > 0 ? await controls(chosen, flags.seed) : await nemesis(flags);
+process.exitCode = right ? 0 : 1;

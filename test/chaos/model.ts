@@ -1,6 +1,7 @@
 /** The scripted model with a journal for the checker: which call, on which history. */
 import type { ChatRequest } from '../support/chat-request.js';
 import { byOptions } from '../support/scripted-answers.js';
+import { random } from './random.js';
 import { startScriptedModel, type ScriptedModel } from '../support/scripted-model.js';
 import { canariesIn, digestOf, threadOfCanary, type ModelCall } from './history.js';
 
@@ -8,11 +9,24 @@ export interface JournaledModel extends ScriptedModel {
   readonly journal: readonly ModelCall[];
 }
 
-export async function startJournaledModel(): Promise<JournaledModel> {
+/** How often the provider's connection breaks: before any answer, and in the middle of one. */
+export interface ModelFaults {
+  readonly drop: number;
+  readonly cut: number;
+}
+
+export async function startJournaledModel(
+  faults: ModelFaults = { drop: 0, cut: 0 },
+  choices = random('model'),
+): Promise<JournaledModel> {
   const journal: ModelCall[] = [];
   const model = await startScriptedModel((request, nth) => {
     journal.push(callOf(request));
-    return byOptions(request, nth);
+    const script = byOptions(request, nth);
+    const dice = choices.next();
+    if (dice < faults.drop) return { kind: 'drop' };
+    if (dice > faults.drop + faults.cut || script.kind !== 'reply') return script;
+    return { ...script, cut: { afterTokens: 1, how: 'reset' } };
   });
   return { ...model, journal };
 }

@@ -55,7 +55,7 @@ export function planFaults(choices: Random, options: PlanOptions): readonly Faul
     const afterMs = choices.between(...options.gapMs);
     const lengthMs = choices.between(...lengths[kind]);
     plan.push({ kind, which: choices.between(0, 6), lengthMs, afterMs });
-    atMs += afterMs + (lastsBeside(kind) ? 0 : lengthMs);
+    atMs += afterMs + (lastsBeside(kind) ? lengthMs / 3 : lengthMs);
   }
   return plan;
 }

@@ -1,18 +1,17 @@
 /** One chaos run: a world, clients, a plan of faults; then healing, reading everything back, and the checker. */
 import { setTimeout as pause } from 'node:timers/promises';
+import { until } from '../support/until.js';
 import { ask, OpLog } from './ask.js';
 import { checkHistory } from './check-history.js';
-import { usualPace, viewer, writer, type Pace } from './clients.js';
-import { until } from '../support/until.js';
+import { usualPace, type Pace } from './clients.js';
 import { canaryOf, type History, type Violation } from './history.js';
 import { startJournaledModel, type JournaledModel } from './model.js';
 import { lastsBeside, planFaults, shownPlan, usualMix, type Mix } from './plan.js';
 import { random, type Random } from './random.js';
-import { readState, readThread } from './read-back.js';
-import { openTurns, readStore, storeId } from './read-store.js';
+import { readStore, storeId } from './read-store.js';
 import { reportOf, type FaultSpan, type Report } from './report.js';
-import { room, type Graph, type Room } from './rooms.js';
 import type { Stage } from './send-turn.js';
+import { busy, makeRooms, readBack, startClients, untilQuiet } from './session.js';
 import { signaller } from './signaller.js';
 import { devWorld } from './world-dev.js';
 import { postgresWorld } from './world-postgres.js';
@@ -36,7 +35,9 @@ export interface ChaosOptions {
 
 /** What a violation-free run is given to settle; a slow machine with a cold Temporal needs some of it. */
 const usualHealLimitMs = 120_000;
-const liveCheckMs = 4_000;
+/** A client that is told to give up has one request left to wait for. */
+const stubbornMs = 30_000;
+const liveCheckMs = 2_000;
 const progressMs = 5_000;
 
 export async function chaosRun(options: ChaosOptions): Promise<Report> {
@@ -89,7 +90,7 @@ async function play(
   const rooms = makeRooms();
   const [stopping, hopeless] = [new AbortController(), new AbortController()];
   const stage: Stage = {
-    ...{ log, gateways: world.gateways },
+    ...{ log, gateways: world.gateways, busy: new Set<string>() },
     ...{ stopping: stopping.signal, hopeless: hopeless.signal },
   };
   const signals = { sent: 0 };
@@ -97,11 +98,15 @@ async function play(
   const store = await world.look(storeId);
   const clients = Promise.all([
     ...startClients(stage, rooms, options.pace ?? usualPace, choices),
-    signaller(
+    busy(
       stage,
-      { address: world.temporalAddress, store, rooms },
-      choices.split('signals'),
-      signals,
+      'signaller',
+      signaller(
+        stage,
+        { address: world.temporalAddress, taskQueue: 'everthread', store, rooms },
+        choices.split('signals'),
+        signals,
+      ),
     ),
   ]);
   const spans: FaultSpan[] = [];
@@ -113,11 +118,17 @@ async function play(
   options.say('healing');
   await world.heal();
   const limitMs = options.healLimitMs ?? usualHealLimitMs;
+  if (found !== undefined) hopeless.abort();
   const giveUp = setTimeout(() => hopeless.abort(), limitMs);
-  await clients;
+  const waiting = setInterval(
+    () => options.say(`  waiting for ${[...stage.busy].join(' ')}; last: ${lastOf(log)}`),
+    progressMs,
+  );
+  await Promise.race([clients, pause(limitMs + stubbornMs, undefined, { ref: false })]);
   clearTimeout(giveUp);
+  clearInterval(waiting);
   const violations: Violation[] = [];
-  if (hopeless.signal.aborted) {
+  if (found === undefined && (stage.busy.size > 0 || hopeless.signal.aborted)) {
     violations.push({
       kind: 'unanswered',
       detail: `clients had no answer ${limitMs} ms after the last fault`,
@@ -126,7 +137,7 @@ async function play(
   if (found === undefined) {
     options.say('reading everything back');
     await untilQuiet(world, limitMs);
-    await readBack(world, model, log, rooms);
+    await readBack(world, log, rooms);
   }
   const history: History = {
     ...{ ops: log.ops, calls: model.journal },
@@ -146,39 +157,14 @@ async function play(
   });
 }
 
-const kindsOfRooms: readonly (readonly [name: string, graph: Graph, wild: boolean])[] = [
-  ['shared-0', 'chat', false],
-  ['shared-1', 'steps', false],
-  ['single-0', 'chat', false],
-  ['single-1', 'steps', false],
-  ['wild-0', 'chat', true],
-  ['wild-1', 'steps', true],
-  ['ask-0', 'ask', false],
-  ['ask-1', 'ask', true],
-];
-
-const makeRooms = (): readonly Room[] =>
-  kindsOfRooms.map(([name, graph, wild]) => room(name, graph, wild));
-
-const writersOf = (name: string): number => (name.startsWith('single') ? 1 : 2);
-
-function startClients(
-  stage: Stage,
-  rooms: readonly Room[],
-  pace: Pace,
-  choices: Random,
-): readonly Promise<void>[] {
-  const writers = rooms.flatMap((one) =>
-    Array.from({ length: writersOf(one.name) }, (_, n) => {
-      const name = `${one.name}-w${n}`;
-      return writer(stage, { name, room: one, pace }, choices.split(name));
-    }),
-  );
-  const viewers = [0, 1].map((n) =>
-    viewer(stage, { name: `viewer-${n}`, rooms }, choices.split(`viewer-${n}`)),
-  );
-  return [...writers, ...viewers];
-}
+const lastOf = ({ ops }: OpLog): string =>
+  ops
+    .slice(-3)
+    .map(
+      ({ client, kind, thread, status, code = '' }) =>
+        `${client} ${kind} ${thread} ${status} ${code}`,
+    )
+    .join('; ');
 
 /** Plays the plan; a long pause of one process lasts beside the others. */
 async function inflict(work: {
@@ -244,55 +230,12 @@ async function untilTime(
       );
     }
     if (!untilViolation) continue;
-    const ops = [...log.ops];
+    // Before the store is read: what they tell of must be there.
+    const [ops, calls] = [[...log.ops], [...model.journal]];
     const store = await world.look((sql) => readStore(sql, { scan: false })).catch(() => undefined);
     if (store === undefined) continue; // the database is being restarted
-    const violations = checkHistory({ ops, calls: [...model.journal], store }, 'live');
+    const violations = checkHistory({ ops, calls, store }, 'live');
     if (violations.length > 0) return { violations, afterSeconds: elapsed() / 1_000 };
   }
   return undefined;
-}
-
-/** Every accepted turn settles by itself; one that does not is found by the checker. */
-async function untilQuiet(world: World, limitMs: number): Promise<void> {
-  const end = performance.now() + limitMs;
-  while (performance.now() < end) {
-    if ((await world.look(openTurns)) === 0) return;
-    await pause(200);
-  }
-}
-
-/** How many settled turns are asked for again by their keys; each is one request. */
-const maxReplays = 60;
-
-async function readBack(
-  world: World,
-  model: JournaledModel,
-  log: OpLog,
-  rooms: readonly Room[],
-): Promise<void> {
-  const [gateway = ''] = world.gateways;
-  const threads = [...new Set(log.ops.map(({ thread }) => thread))];
-  const reader = { client: 'reader', final: true };
-  for (const thread of threads) {
-    await readThread(log, gateway, { ...reader, thread });
-    await readState(log, gateway, { ...reader, thread });
-  }
-  const turns = new Map(
-    log.ops.flatMap((op) => (op.turnId === undefined ? [] : [[op.turnId, op.thread]])),
-  );
-  for (const [turnId, thread] of turns) {
-    const url = `${gateway}/v1/threads/${thread}/turns/${turnId}`;
-    log.add(await ask({ kind: 'show', ...reader, thread, turnId, method: 'GET', url }));
-  }
-  const replays = rooms.filter(({ wild }) => !wild).flatMap(({ finished }) => finished);
-  for (const { thread, key, body } of replays.slice(-maxReplays)) {
-    const before = model.journal.length;
-    const op = await ask({
-      ...{ kind: 'replay', ...reader, thread, key, method: 'POST', body },
-      url: `${gateway}/v1/threads/${thread}/turns`,
-      headers: { 'idempotency-key': key },
-    });
-    log.add({ ...op, modelCalls: model.journal.length - before });
-  }
 }

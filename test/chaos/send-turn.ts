@@ -9,6 +9,8 @@ import { remember, type Room } from './rooms.js';
 export interface Stage {
   readonly log: OpLog;
   readonly gateways: readonly string[];
+  /** Names of the clients that have not ended yet. */
+  readonly busy: Set<string>;
   /** The time for new turns is over. */
   readonly stopping: AbortSignal;
   /** The time for answers is over, too. */

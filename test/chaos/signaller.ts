@@ -16,13 +16,21 @@ const malformed: readonly unknown[] = [
   [],
 ];
 
+/** The client would try for minutes on end while Temporal is away. */
+const patienceMs = 5_000;
+
 export interface SignalCount {
   sent: number;
 }
 
 export async function signaller(
   stage: Stage,
-  target: { readonly address: string; readonly store: string; readonly rooms: readonly Room[] },
+  target: {
+    readonly address: string;
+    readonly taskQueue: string;
+    readonly store: string;
+    readonly rooms: readonly Room[];
+  },
   choices: Random,
   count: SignalCount,
 ): Promise<void> {
@@ -37,11 +45,13 @@ export async function signaller(
       : { seq: choices.between(0, 60), turn_id: 'somebody-elses' };
     await Promise.all(
       Array.from({ length: copies }, () =>
-        client.workflow
-          .signalWithStart(threadWorkflowType, {
-            ...{ workflowId, taskQueue: 'everthread', args: [] },
-            ...{ workflowTaskTimeout: '5 s', signal: turnSignalName, signalArgs: [signal] },
-          })
+        client
+          .withDeadline(Date.now() + patienceMs, () =>
+            client.workflow.signalWithStart(threadWorkflowType, {
+              ...{ workflowId, taskQueue: target.taskQueue, args: [] },
+              ...{ workflowTaskTimeout: '5 s', signal: turnSignalName, signalArgs: [signal] },
+            }),
+          )
           .then(
             () => (count.sent += 1),
             () => undefined, // Temporal is away

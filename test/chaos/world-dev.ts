@@ -1,5 +1,4 @@
 /** `everthread dev`: gateway, worker and SQLite in one process, with the Temporal dev server as its child. */
-import Database from 'better-sqlite3';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,8 +6,9 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../temporal/ports.js';
 import { everthread, untilReady } from '../support/processes.js';
-import type { ScriptedModel } from '../support/scripted-model.js';
-import { noteChanges, type Sql, type SqlRow } from './read-store.js';
+import { lookInto } from './look-into.js';
+import type { JournaledModel } from './model.js';
+import { noteChanges, type Sql } from './read-store.js';
 import {
   hasCommand,
   keep,
@@ -21,7 +21,7 @@ import {
 
 const kinds: readonly FaultKind[] = ['process-kill', 'process-pause', 'temporal-restart'];
 
-export async function devWorld(model: ScriptedModel, options: WorldOptions): Promise<World> {
+export async function devWorld(model: JournaledModel, options: WorldOptions): Promise<World> {
   const folder = await mkdtemp(path.join(tmpdir(), 'everthread-chaos-'));
   const [port, temporalPort, uiPort] = [await freePort(), await freePort(), await freePort()];
   const env = {
@@ -36,7 +36,7 @@ export async function devWorld(model: ScriptedModel, options: WorldOptions): Pro
   const migrated = await runCommand(['migrate'], env, options.bin);
   if (migrated.code !== 0) throw new Error(`migrate failed: ${migrated.output}`);
   const look = <T>(work: (sql: Sql) => Promise<T>): Promise<T> =>
-    onSqlite(path.join(folder, 'everthread.db'), work);
+    lookInto({ kind: 'sqlite', path: path.join(folder, 'everthread.db') }, work);
   await look(noteChanges);
 
   const deaths: string[] = [];
@@ -109,22 +109,5 @@ function killTemporal(folder: string): void {
     process.kill(record.server.pid, 'SIGKILL');
   } catch {
     // It is just being started again.
-  }
-}
-
-async function onSqlite<T>(file: string, work: (sql: Sql) => Promise<T>): Promise<T> {
-  const db = new Database(file, { timeout: 10_000 });
-  try {
-    return await work({
-      dialect: 'sqlite',
-      query: (sql) => {
-        const statement = db.prepare(sql);
-        if (statement.reader) return Promise.resolve(statement.all() as SqlRow[]);
-        statement.run();
-        return Promise.resolve([]);
-      },
-    });
-  } finally {
-    db.close();
   }
 }

@@ -10,8 +10,9 @@ import { onPostgres } from '../support/database.js';
 import { startPostgres } from '../support/postgres-server.mjs';
 import { everthread, untilReady } from '../support/processes.js';
 import { testCli } from '../support/temporal-server.js';
-import type { ScriptedModel } from '../support/scripted-model.js';
 import { until } from '../support/until.js';
+import { lookInto } from './look-into.js';
+import type { JournaledModel } from './model.js';
 import type { Random } from './random.js';
 import { noteChanges, type Sql } from './read-store.js';
 import {
@@ -31,7 +32,7 @@ const kinds: readonly FaultKind[] = [
   ...(['cut-after-commit', 'cut-all', 'postgres-restart', 'temporal-restart'] as const),
 ];
 
-export async function postgresWorld(model: ScriptedModel, options: WorldOptions): Promise<World> {
+export async function postgresWorld(model: JournaledModel, options: WorldOptions): Promise<World> {
   const folder = await mkdtemp(path.join(tmpdir(), 'everthread-chaos-'));
   const postgres = await startPostgres();
   await onPostgres(`${postgres.url}/postgres`, (client) => client.query('CREATE DATABASE chaos'));
@@ -47,13 +48,7 @@ export async function postgresWorld(model: ScriptedModel, options: WorldOptions)
     ...options.env,
   };
   const look = <T>(work: (sql: Sql) => Promise<T>): Promise<T> =>
-    onPostgres(direct, (client) => {
-      client.on('error', () => undefined); // a restart of the server meets whoever is connected
-      return work({
-        dialect: 'postgres',
-        query: async (sql) => (await client.query<Record<string, unknown>>(sql)).rows,
-      });
-    });
+    lookInto({ kind: 'postgres', url: direct, poolSize: 1 }, work);
   const migrated = await runCommand(['migrate'], env, options.bin);
   if (migrated.code !== 0) throw new Error(`migrate failed: ${migrated.output}`);
   await look(noteChanges);
@@ -122,10 +117,14 @@ async function apply(parts: Parts, fault: Fault, choices: Random): Promise<void>
     proxy.onWrite(() => 'pass');
   };
   switch (fault.kind) {
-    case 'gateway-kill':
-      return await restart(one(gateways, fault.which), fault.lengthMs);
-    case 'worker-kill':
-      return await restart(one(workers, fault.which), fault.lengthMs);
+    case 'gateway-kill': {
+      await restart(one(gateways, fault.which), fault.lengthMs);
+      return;
+    }
+    case 'worker-kill': {
+      await restart(one(workers, fault.which), fault.lengthMs);
+      return;
+    }
     case 'worker-pause': {
       const worker = one(workers, fault.which);
       worker.pause();
@@ -133,19 +132,28 @@ async function apply(parts: Parts, fault: Fault, choices: Random): Promise<void>
       if (worker.paused) worker.resume();
       return;
     }
-    case 'cut-before-commit':
-      return await cutting('before');
-    case 'cut-after-commit':
-      return await cutting('after');
+    case 'cut-before-commit': {
+      await cutting('before');
+      return;
+    }
+    case 'cut-after-commit': {
+      await cutting('after');
+      return;
+    }
     case 'cut-all':
       proxy.cutAll();
       return;
     case 'postgres-restart':
       await postgres.halt('SIGQUIT');
       await pause(fault.lengthMs);
-      return await postgres.start();
-    case 'temporal-restart':
-      return await temporal.restart(fault.lengthMs);
+      {
+        await postgres.start();
+        return;
+      }
+    case 'temporal-restart': {
+      await temporal.restart(fault.lengthMs);
+      return;
+    }
     case 'process-kill':
     case 'process-pause':
       throw new Error(`${fault.kind} is for one process`);

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { everthread } from '../support/processes.js';
 import type { Proc } from '../support/processes.js';
 import type { ScriptedModel } from '../support/scripted-model.js';
+import type { JournaledModel } from './model.js';
 import type { Random } from './random.js';
 import type { Sql } from './read-store.js';
 
@@ -33,7 +34,7 @@ export interface Fault {
 
 export interface World {
   readonly storage: 'sqlite' | 'postgres';
-  readonly model: ScriptedModel;
+  readonly model: JournaledModel;
   /** Base URLs; a dead one is among them until it is back. */
   readonly gateways: readonly string[];
   readonly temporalAddress: string;
