@@ -60,6 +60,21 @@ describe('what a settled turn answers', () => {
     ]);
   });
 
+  test.each(['interrupt', 'rollback'])(
+    'P6 `%s` tells of the turn that it cancels at once, its waiter and its worker: no poll, no tick',
+    async (multitask) => {
+      await begin({ settings: { pollMs: 600_000 } });
+      const running = gateway.post('/v1/threads/t/turns', say);
+      const { claim } = await workers.next();
+      const fence = new Promise((heard) => gateway.relay.onWake(claim.turnId, heard));
+      const next = gateway.post('/v1/threads/t/turns', { ...say, multitask });
+      expect((await running).json).toMatchObject({ status: 409, code: 'turn_cancelled' });
+      expect(await fence).toBe(claim.fence + 1); // a worker whose own fence is another looks at the row
+      await (await workers.next()).reply('next');
+      expect((await next).json).toMatchObject({ seq: 2, response: 'next' });
+    },
+  );
+
   test('P6 a commit that was first wins over a cancel', async () => {
     await begin();
     const posted = gateway.post('/v1/threads/t/turns', say);

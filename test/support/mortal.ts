@@ -9,6 +9,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { CrashPoint } from '../../contracts/crash-point.js';
+import { workflowIdOf } from '../../contracts/protocol.js';
+import { connectTemporal } from '../../temporal/connection.js';
 import { freePort } from '../../temporal/ports.js';
 import { createPostgresDatabase, onPostgres } from './database.js';
 import { everthread, startCluster, untilReady } from './processes.js';
@@ -51,6 +53,12 @@ export interface Mortal {
   age(thread: string): Promise<void>;
   /** The fence of the thread's first turn: how many claims it took. */
   fence(thread: string): Promise<number>;
+  /** Id of the thread's newest turn, settled or not. */
+  newestTurn(thread: string): Promise<string | undefined>;
+  /** A sweeper has taken the thread. */
+  swept(thread: string): Promise<boolean>;
+  /** The thread's run has completed: nothing of it is open in Temporal. */
+  sleeps(thread: string): Promise<boolean>;
   /** Processes by role, those that live. */
   procs(role: 'gateway' | 'worker'): readonly Proc[];
   addWorker(): Proc;
@@ -89,6 +97,20 @@ export async function startMortal(
     delete: (route) => request(`${body.url()}${route}`, { method: 'DELETE' }),
     async age(thread) {
       for (const text of [ageTurn, ageSweep]) await body.sql(text, thread);
+    },
+    async newestTurn(thread) {
+      const rows = await body.sql(
+        `SELECT turn_id FROM et_turns WHERE thread_id = $1 ORDER BY seq DESC LIMIT 1`,
+        thread,
+      );
+      return rows[0]?.turn_id as string | undefined;
+    },
+    async swept(thread) {
+      const rows = await body.sql(
+        `SELECT swept_at_ms FROM et_threads WHERE swept_at_ms > 0 AND thread_id = $1`,
+        thread,
+      );
+      return rows.length > 0;
     },
     async fence(thread) {
       const rows = await body.sql(
@@ -131,7 +153,10 @@ async function streamOf(
   return { status: answer.status, headers: answer.headers, text, json: {} };
 }
 
-type Body = Pick<Mortal, 'model' | 'url' | 'procs' | 'addWorker' | 'replaceDead' | 'stop'> & {
+type Body = Pick<
+  Mortal,
+  'sleeps' | 'model' | 'url' | 'procs' | 'addWorker' | 'replaceDead' | 'stop'
+> & {
   /** One statement with the thread as its only value. */
   sql(text: string, thread: string): Promise<readonly Record<string, unknown>[]>;
 };
@@ -147,6 +172,7 @@ async function devSystem(env: Record<string, string>): Promise<Body> {
     addWorker: () => {
       throw new Error('one process has one worker');
     },
+    sleeps: () => Promise.reject(new Error('only asked of a cluster')),
     async sql(text, thread) {
       const db = new Database(path.join(product.data, 'everthread.db'), { timeout: 5_000 });
       try {
@@ -189,6 +215,9 @@ async function clusterSystem(extra: Record<string, string>): Promise<Body> {
   const cluster = await startCluster({
     ...{ port, workers: 2, postgresUrl: database.url, temporalAddress: temporal.address, env },
   });
+  const connection = await connectTemporal({
+    ...{ address: temporal.address, namespace: 'default', security: {} },
+  });
   let { gateway } = cluster;
   const { workers } = cluster;
   return {
@@ -196,6 +225,15 @@ async function clusterSystem(extra: Record<string, string>): Promise<Body> {
     url: () => url,
     procs: (role) => (role === 'gateway' ? [gateway] : workers.filter((w) => w.alive())),
     addWorker: () => cluster.addWorker(),
+    async sleeps(threadId) {
+      const [row] = await onPostgres(database.url, async (client) => {
+        const { rows } = await client.query<{ store: string }>(`SELECT store FROM et_schema`);
+        return rows;
+      });
+      const id = workflowIdOf({ tenant: 'default', threadId, store: row?.store ?? '' });
+      const { status } = await connection.client.workflow.getHandle(id).describe();
+      return status.name === 'COMPLETED';
+    },
     sql: (text, thread) =>
       onPostgres(database.url, async (client) => {
         const { rows } = await client.query<Record<string, unknown>>(text, [thread]);
@@ -215,6 +253,7 @@ async function clusterSystem(extra: Record<string, string>): Promise<Body> {
     async stop() {
       await gateway.end('SIGKILL');
       await cluster.stop();
+      await connection.close();
       await model.close();
       await database.drop();
       await temporal.stop();
