@@ -9,6 +9,7 @@ import type { Claim, ClaimedTurn, Flushed, Progress } from '../storage/port.js';
 import type { Attempt } from '../storage/saver/port.js';
 import { draftWriter } from './draft-writer.js';
 import { flushSurely } from './persist.js';
+import { runHooks, type RunHooks } from './run-hooks.js';
 import { runContext } from './run-context.js';
 import type { RunTurnDeps } from './run-turn.js';
 import type { TurnFrames } from './turn-frames.js';
@@ -65,9 +66,11 @@ export async function runGraph(
       outcome instanceof Error ? { kind: 'storage', error: outcome } : { kind: 'flush', outcome },
     );
   const drain = drainSwitch();
-  const releases = watchers(deps, turn, frames, { end, drain });
+  const releases = [...watchers(deps, turn, frames, { end, drain })];
+  const hooks = runHooks(deps, graph, frames, (failure) => end({ kind: 'deadline', failure }));
+  releases.push(hooks.end);
   try {
-    const run = graphRun(turn, graph, { attempt, frames, drain, signal: stopper.signal });
+    const run = graphRun(turn, graph, { attempt, hooks, drain, signal: stopper.signal });
     const fail = (error: unknown): void => end({ kind: 'uncaught', error });
     const stop = await runContext.run({ fail }, () => runner.runToStop(run));
     if (ended === undefined) return { kind: 'stopped', stop, attempt };
@@ -88,7 +91,7 @@ const graphRun = (
   graph: LoadedGraph,
   run: {
     readonly attempt: Attempt;
-    readonly frames: TurnFrames;
+    readonly hooks: RunHooks;
     readonly drain: { request: () => void };
     readonly signal: AbortSignal;
   },
@@ -111,8 +114,9 @@ const graphRun = (
   signal: run.signal,
   slice: graph.slice ?? 'turn',
   drain: run.drain,
+  onBegin: run.hooks.begin,
   emit: (frame) => {
-    run.frames.emit(frame);
+    run.hooks.emit(frame);
     if (frame.kind === 'token') reachCrashPoint('mid-stream', turn.claim.thread.threadId);
   },
 });
@@ -148,15 +152,6 @@ function watchers(
         },
       }),
     ),
-    stepDeadline(frames, settings.stepTimeoutMs, () =>
-      run.end({
-        kind: 'deadline',
-        failure: {
-          code: 'step_deadline',
-          message: 'A step took longer than it may (EVERTHREAD_STEP_TIMEOUT).',
-        },
-      }),
-    ),
   ];
   if (settings.drafts) releases.push(draftWriter(storage.claims, claim, frames));
   return releases;
@@ -165,16 +160,6 @@ function watchers(
 function deadline(leftMs: number, onLate: () => void): () => void {
   const timer = setTimeout(onLate, Math.max(leftMs, 0));
   return () => clearTimeout(timer);
-}
-
-/** One timer, moved on when a superstep has finished since it was set. */
-function stepDeadline(frames: TurnFrames, stepTimeoutMs: number, onLate: () => void): () => void {
-  let seen = frames.step;
-  const timer = setInterval(() => {
-    if (frames.step === seen) onLate();
-    seen = frames.step;
-  }, stepTimeoutMs);
-  return () => clearInterval(timer);
 }
 
 /** The run was ended from outside: says what the row says. */

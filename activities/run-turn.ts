@@ -11,6 +11,7 @@ import { CommitUnknown, StorageUnavailable } from '../storage/port.js';
 import type { Claimed, ClaimedTurn, Storage } from '../storage/port.js';
 import { foreignStore, staleFence, tryAgain } from './failures.js';
 import type { LiveRuns } from './live-runs.js';
+import type { LoopWatch } from './loop-watch.js';
 import { runGraph } from './run-graph.js';
 import { countTry, release, resultOf, settleFailed, settleStop } from './settle-turn.js';
 import { turnFrames } from './turn-frames.js';
@@ -22,6 +23,7 @@ export interface RunTurnDeps {
   readonly graphs: ReadonlyMap<string, LoadedGraph>;
   readonly runnerOf: (graph: LoadedGraph) => Runner;
   readonly live: LiveRuns;
+  readonly loop: LoopWatch;
   readonly settings: RunTurnSettings;
   readonly log: Logger;
 }

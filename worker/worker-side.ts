@@ -3,6 +3,7 @@ import type { NativeConnection } from '@temporalio/worker';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { liveRuns } from '../activities/live-runs.js';
+import { loopWatch } from '../activities/loop-watch.js';
 import type { Relay } from '../contracts/frames.js';
 import type { LoadedGraph } from '../engine/project/types.js';
 import type { Storage } from '../storage/port.js';
@@ -53,6 +54,7 @@ export async function startWorkerSide(
 ): Promise<WorkerSide> {
   const { storage, relay, graphs, log } = deps;
   const runners = runnersFor(deps, settings);
+  const loop = loopWatch(log);
   const worker = await startThreadWorker(
     {
       storage,
@@ -60,6 +62,7 @@ export async function startWorkerSide(
       graphs,
       runnerOf: runners.runnerOf,
       live: liveRuns(storage.claims),
+      loop,
       settings: { ...settings, drafts: storage.kind === 'postgres' },
       log,
     },
@@ -86,7 +89,10 @@ export async function startWorkerSide(
     cached: () => worker.cached(),
     async stop() {
       await Promise.all([stopSweeping(), stopErasing()]);
-      await worker.stop().finally(() => runners.close());
+      await worker.stop().finally(() => {
+        loop.close();
+        return runners.close();
+      });
     },
   };
 }
