@@ -48,11 +48,17 @@ export async function acceptTurn(
     case 'resume_stale':
       throw new Problem('resume_stale', 'The thread does not wait for a resume.');
     case 'base_changed':
-      throw new Problem('base_changed', 'The thread has another version.', {
+      throw new Problem('base_changed', baseChanged(outcome.version, asked.ifVersion ?? 0), {
         version: outcome.version,
       });
   }
 }
+
+/** A thread that went backwards has no newer base to offer: whoever saw more must read it again. */
+const baseChanged = (version: number, wanted: number): string =>
+  version < wanted
+    ? `The thread is at version ${version}, before the version ${wanted} that was wanted: its database was restored to an earlier time, or it was deleted and began again. Read it again.`
+    : 'The thread has another version.';
 
 /** A queue of turns moves about once a second. */
 const retrySoon = { 'Retry-After': '1' };
