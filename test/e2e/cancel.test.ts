@@ -79,19 +79,20 @@ describe('P6 cancel', () => {
 });
 
 describe('P6 P7 a turn that ends in the middle of a tool call leaves a history that a provider takes', () => {
+  /** The tool's own question to the model; in the turn's message it stands encoded. */
+  const toolAsks = (thread: string): string => `hang=1 found-${thread}`;
   const ask = (thread: string): string =>
-    `tool=look:${encodeURIComponent(JSON.stringify({ ask: `hang=1 found-${thread}` }))} ${thread}`;
+    `tool=look:${encodeURIComponent(JSON.stringify({ ask: toolAsks(thread) }))} ${thread}`;
   const inTheTool = async (thread: string) => {
     const waiter = post(thread, ask(thread), { graph: 'tooled' });
-    await s.model.until(() => callsOf(`found-${thread}`).length === 1);
-    return waiter;
+    await s.model.until(() => callsOf(toolAsks(thread)).length === 1);
+    return { waiter };
   };
 
   test('P6 cancelled: nothing of it is left', async () => {
-    const waiter = inTheTool('tool-cancel');
-    await s.model.until(() => callsOf('found-tool-cancel').length === 1);
+    const { waiter } = await inTheTool('tool-cancel');
     const turn = String(await s.newestTurn('tool-cancel'));
-    const ms = await abortedWithin('found-tool-cancel', () =>
+    const ms = await abortedWithin(toolAsks('tool-cancel'), () =>
       s.post(`/v1/threads/tool-cancel/turns/${turn}/cancel`, {}),
     );
     expect(ms).toBeLessThan(soonMs);
@@ -101,10 +102,9 @@ describe('P6 P7 a turn that ends in the middle of a tool call leaves a history t
   });
 
   test('P6 interrupted by the next turn: its finished step stays, its open call is answered first', async () => {
-    const waiter = inTheTool('tool-interrupt');
-    await s.model.until(() => callsOf('found-tool-interrupt').length === 1);
+    const { waiter } = await inTheTool('tool-interrupt');
     let next: Promise<Answer> | undefined;
-    const ms = await abortedWithin('found-tool-interrupt', async () => {
+    const ms = await abortedWithin(toolAsks('tool-interrupt'), async () => {
       next = post('tool-interrupt', 'rather this', { multitask: 'interrupt' });
       expect((await waiter).json).toMatchObject({ code: 'turn_cancelled' });
     });
@@ -116,8 +116,7 @@ describe('P6 P7 a turn that ends in the middle of a tool call leaves a history t
   });
 
   test('P6 rolled back by the next turn: nothing of it is left', async () => {
-    const waiter = inTheTool('tool-rollback');
-    await s.model.until(() => callsOf('found-tool-rollback').length === 1);
+    const { waiter } = await inTheTool('tool-rollback');
     const next = post('tool-rollback', 'instead', { multitask: 'rollback' });
     expect((await waiter).json).toMatchObject({ code: 'turn_cancelled' });
     expect((await next).json).toMatchObject({ version: 1, response: 'seen 1: instead' });
