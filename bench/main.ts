@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { profileTables } from './cpu-profile.js';
+import { arrivalTables } from './rows/arrival.js';
 import { growthTables } from './rows/growth.js';
 import { loadTables } from './rows/load.js';
 import { postgresTables } from './rows/postgres.js';
@@ -17,6 +18,7 @@ const rows: Readonly<Record<string, (stage: Stage) => Promise<readonly Table[]>>
   load: loadTables,
   growth: growthTables,
   token: tokenTables,
+  arrival: arrivalTables,
   start: startTables,
   postgres: postgresTables,
 };
@@ -30,6 +32,7 @@ const help = `npm run bench -- [--quick] [--only <row>] [--cpu-prof <folder>]
   load      turns/s, latency and CPU per turn at 1, 16 and 64 threads, beside the Temporal floor and express + one commit
   growth    turn 10 against turn 1000; restart and kill -9
   token     from the model's token to the client's event
+  arrival   tokens of nodes that block, raw and through nginx, and what they cost their neighbours
   start     from the command to ready
   postgres  gateway and worker as processes of their own
 

@@ -1,0 +1,59 @@
+/** The machine's own nginx in front of a gateway, with its default buffering. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { freePort } from '../temporal/ports.js';
+import { until } from '../test/support/until.js';
+import type { Stage } from './stage.js';
+
+const places = [
+  '/usr/sbin/nginx',
+  '/usr/local/sbin/nginx',
+  '/usr/local/bin/nginx',
+  '/opt/homebrew/bin/nginx',
+];
+
+/** Its address; undefined when the machine has no nginx. */
+export async function startNginx(stage: Stage, upstream: string): Promise<string | undefined> {
+  const binary = places.find((place) => existsSync(place));
+  if (binary === undefined) return undefined;
+  const folder = stage.folder('nginx');
+  const port = await freePort();
+  const file = path.join(folder, 'nginx.conf');
+  writeFileSync(file, configOf(folder, port, upstream));
+  const child = spawn(binary, ['-p', folder, '-c', file, '-e', path.join(folder, 'error.log')], {
+    stdio: 'ignore',
+  });
+  const killAtExit = (): boolean => child.kill('SIGTERM');
+  process.once('exit', killAtExit);
+  stage.parts.add(child, async () => {
+    process.off('exit', killAtExit);
+    const gone = once(child, 'exit');
+    if (child.kill('SIGTERM')) await gone;
+  });
+  const url = `http://127.0.0.1:${port}`;
+  await until('nginx', async () =>
+    (await fetch(`${url}/healthz`).catch(() => null)) ? true : undefined,
+  );
+  return url;
+}
+
+/** Nothing about buffering: what a person gets who writes three lines. */
+const configOf = (folder: string, port: number, upstream: string): string => `
+daemon off;
+pid ${folder}/nginx.pid;
+events {}
+http {
+  access_log off;
+  client_body_temp_path ${folder}/body;
+  proxy_temp_path ${folder}/proxy;
+  fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi;
+  scgi_temp_path ${folder}/scgi;
+  server {
+    listen 127.0.0.1:${port};
+    location / { proxy_pass ${upstream}; }
+  }
+}
+`;
