@@ -54,6 +54,9 @@ export async function startThreadWorker(
     // Later than our own end of the grace, which gives turns back to the database instead of cancelling them.
     shutdownGraceTime: options.shutdownGraceMs + 5_000,
     shutdownForceTime: options.shutdownGraceMs + 10_000,
+    // The SDK stops workflow code that takes 5 s, for loops of its users; ours has none, but a machine may stand still for that
+    // long, and Node may abort the process when code in a context is stopped half-way.
+    isolateExecutionTimeout: '1 minute',
     // A run that breaks must not block its thread: it fails, and the sweeper opens another (DESIGN 4).
     workflowFailureErrorTypes: { '*': ['Error'] },
   });

@@ -89,7 +89,7 @@ function traffic(gateways: readonly GatewayProc[], threads: string) {
 }
 
 describe('an old and a new build at once', () => {
-  test('P2 P4 T1 C1 a rolling deploy and its rollback under traffic: every turn once, in order, no model call twice', async () => {
+  test('O6 P2 P4 T1 C1 a rolling deploy and its rollback under traffic: every turn once, in order, no model call twice', async () => {
     expect((await fleet.migrate(old)).child.exitCode).toBe(0);
     const gateways = [await fleet.gateway(old)];
     const [firstOld, secondOld] = await Promise.all([fleet.worker(old), fleet.worker(old)]);

@@ -146,3 +146,67 @@ describe('a failover cuts connections around COMMIT', () => {
     everybodyLives();
   });
 });
+
+describe('W29 sizes', () => {
+  test.each([0.5, 1, 2.1, 4.1])(
+    'A2 a reply of %d MB commits, replays and is gone on from; nothing of it goes through Temporal',
+    async (megabytes) => {
+      const chunks = Math.round(megabytes * 100_000);
+      const thread = `size-${megabytes}`;
+      const key = { 'idempotency-key': 'k' };
+      const message = `say=0123456789 repeat=${chunks}`;
+      const answer = await gateway.chat(thread, message, key);
+      expect(answer.json).toMatchObject({ status: 'committed', version: 1 });
+      expect(answer.json.response).toHaveLength(chunks * 10);
+      expect((await gateway.chat(thread, message, key)).text === answer.text).toBe(true);
+      expect((await gateway.chat(thread, 'and on')).json.response).toBe('seen 2: and on');
+    },
+  );
+
+  test('A1 a message that is too large is refused by name and leaves no turn; a large input runs', async () => {
+    for (const [bytes, status, code] of [
+      [500_000, 400, 'invalid_request'],
+      [1_100_000, 413, 'too_large'],
+      [2_100_000, 413, 'too_large'],
+      [4_100_000, 413, 'too_large'],
+    ] as const) {
+      const answer = await gateway.chat('size-in', 'x'.repeat(bytes));
+      expect([answer.status, answer.json.code]).toEqual([status, code]);
+    }
+    expect((await gateway.get('/v1/threads/size-in')).status).toBe(404);
+    const messages = [{ role: 'user', content: `large ${'x'.repeat(500_000)}` }];
+    const large = await gateway.post('/v1/threads/size-in/turns', { input: { messages } });
+    expect(large.json).toMatchObject({ status: 'committed', version: 1 });
+  });
+});
+
+describe('a storm of cancels and of clients that go away', () => {
+  test('A4 P6 every reply and every transcript holds its own canary and nobody else’s', async () => {
+    const threads = Array.from({ length: 24 }, (_, n) => `storm-${n}`);
+    const canaries = (text: string): string[] => [...new Set(text.match(/canary-\d+-/g))];
+    await Promise.all(
+      threads.map(async (thread, n) => {
+        const own = `canary-${n}-`;
+        const leaving = new AbortController();
+        const request = fetch(`${gateway.url}/v1/chat`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'x-thread-id': thread },
+          body: JSON.stringify({ message: `delay=300 ${own} left` }),
+          signal: leaving.signal,
+        }).catch(() => undefined);
+        const cancelled = await gateway.accept(thread, `delay=300 ${own} cancelled`);
+        if (n % 2 === 0) leaving.abort();
+        await gateway.post(`/v1/threads/${thread}/turns/${cancelled}/cancel`, {});
+        await request;
+        const last = await gateway.chat(thread, `${own} last`);
+        expect(last.status).toBe(200);
+        expect(canaries(last.text)).toEqual([own]);
+        const page = await gateway.get(`/v1/threads/${thread}/messages`);
+        expect(canaries(page.text)).toEqual([own]);
+      }),
+    );
+    for (const call of fleet.model.calls.filter(({ last }) => last.includes('canary-')))
+      expect(canaries(call.messages.map(({ text }) => text).join(' '))).toHaveLength(1);
+    everybodyLives();
+  });
+});
