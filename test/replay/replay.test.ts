@@ -1,4 +1,4 @@
-import { MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
+import { Annotation, interrupt, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import { AIMessage } from '@langchain/core/messages';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
@@ -6,20 +6,22 @@ import { DeterminismViolationError } from '@temporalio/workflow';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { workflowIdOf } from '../../contracts/protocol.js';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { turnSignalName, workflowIdOf } from '../../contracts/protocol.js';
 import { installRuntime } from '../../temporal/runtime.js';
 import { bundlePath, durable, loaded } from '../support/durable.js';
 import type { Durable } from '../support/durable.js';
 import { startTestTemporal } from '../support/temporal-server.js';
 import { until } from '../support/until.js';
+import { longRun } from '../../workflows/thread-state.js';
 
 type History = ReturnType<typeof historyFromJSON>;
 
 /** One history per shape that the workflow ever had; `RECORD_HISTORIES=<label> npm test -- test/replay` adds those of today. */
 const folder = path.resolve('test/replay/histories');
-const stored = readdirSync(folder).filter((file) => file.endsWith('.json'));
+const stored = readdirSync(folder).filter((file) => file.endsWith('.json.gz'));
 const storedHistory = (file: string): History =>
-  historyFromJSON(JSON.parse(readFileSync(path.join(folder, file), 'utf8')));
+  historyFromJSON(JSON.parse(gunzipSync(readFileSync(path.join(folder, file))).toString('utf8')));
 
 /** The store id of a stored history; replay takes the thread from the workflow id. */
 const workflowId = workflowIdOf({ tenant: 'default', threadId: 'replayed', store: 'stored1' });
@@ -31,12 +33,45 @@ const graph = new StateGraph(MessagesAnnotation)
   .addEdge(START, 'answer')
   .compile();
 
+const asking = new StateGraph(Annotation.Root({ answer: Annotation<string> }))
+  .addNode('ask', () => ({ answer: String(interrupt('which one?')) }))
+  .addEdge(START, 'ask')
+  .compile();
+const sliced = new StateGraph(MessagesAnnotation)
+  .addNode('one', () => ({ messages: [new AIMessage('1')] }))
+  .addNode('two', () => ({ messages: [new AIMessage('2')] }))
+  .addEdge(START, 'one')
+  .addEdge('one', 'two')
+  .compile();
+const failing = new StateGraph(MessagesAnnotation)
+  .addNode('break', () => {
+    throw new Error('broken');
+  })
+  .addEdge(START, 'break')
+  .compile();
+/** What the node of `waiting` waits for. */
+const gate = { entered: false, open: (): void => undefined };
+const waiting = new StateGraph(MessagesAnnotation)
+  .addNode('wait', async () => {
+    gate.entered = true;
+    await new Promise<void>((resolve) => (gate.open = resolve));
+    return { messages: [new AIMessage('at last')] };
+  })
+  .addEdge(START, 'wait')
+  .compile();
+
 let temporal: Awaited<ReturnType<typeof startTestTemporal>>;
 let system: Durable;
 beforeAll(async () => {
   installRuntime(() => undefined);
   temporal = await startTestTemporal();
-  const graphs = [loaded('yes', graph)];
+  const graphs = [
+    loaded('yes', graph),
+    loaded('asking', asking),
+    loaded('failing', failing),
+    loaded('waiting', waiting),
+    { ...loaded('sliced', sliced), slice: 'superstep' as const },
+  ];
   system = await durable({ address: temporal.address, graphs, threadIdleMs: 200 });
 });
 afterAll(async () => {
@@ -44,8 +79,21 @@ afterAll(async () => {
   await temporal.stop();
 });
 
-/** Shapes of a thread's life. Each leaves the thread's first run complete. */
-const lives: Record<string, (threadId: string) => Promise<void>> = {
+const keyOf = (threadId: string) => ({ tenant: 'default', threadId });
+const handleOf = (threadId: string, runId?: string) => {
+  const id = workflowIdOf({ ...keyOf(threadId), store: system.storage.store });
+  return system.connection.client.workflow.getHandle(id, runId);
+};
+/** Starts a turn of `waiting` and waits until its node runs. */
+async function held(threadId: string) {
+  gate.entered = false;
+  const turn = await system.post(threadId, 'a', { graph: 'waiting' });
+  await until('the node to run', () => gate.entered || undefined);
+  return turn;
+}
+
+/** Shapes of a thread's life. Each leaves a run complete: the last one, or the one whose id it gives. */
+const lives: Record<string, (threadId: string) => Promise<unknown>> = {
   'one turn, then hibernation': async (id) => {
     await system.settled(await system.post(id, 'a'));
   },
@@ -70,14 +118,56 @@ const lives: Record<string, (threadId: string) => Promise<void>> = {
     if (deleted.kind !== 'deleted') throw new Error(deleted.kind);
     await system.wake.wake({ thread, seq: deleted.nextSeq }, { start: false });
   },
+  'deleted while a turn runs': async (id) => {
+    await held(id);
+    const deleted = await system.storage.threads.delete(keyOf(id));
+    if (deleted.kind !== 'deleted') throw new Error(deleted.kind);
+    await system.wake.wake({ thread: keyOf(id), seq: deleted.nextSeq }, { start: false });
+    gate.open();
+  },
+  'an interrupt and its resume': async (id) => {
+    const input = { kind: 'input', value: {} } as const;
+    await system.settled(await system.post(id, input, { graph: 'asking' }));
+    await system.settled(await system.post(id, { kind: 'resume', value: 'red' }));
+  },
+  'yields after each superstep': async (id) => {
+    await system.settled(await system.post(id, 'a', { graph: 'sliced' }));
+  },
+  'a turn that fails after retries, then another one': async (id) => {
+    await system.settled(await system.post(id, 'a', { graph: 'failing' }));
+    await system.settled(await system.post(id, 'b'));
+  },
+  'a running turn is cancelled': async (id) => {
+    const turn = await held(id);
+    await system.storage.turns.cancel(turn.thread, turn.turnId);
+    gate.open();
+    await system.settled(turn);
+  },
+  'a long run continues as new': async (id) => {
+    const turn = await held(id);
+    const { runId } = await handleOf(id).describe();
+    for (let sent = 0; sent < longRun.events; sent += 50)
+      await Promise.all(
+        Array.from({ length: 50 }, () => handleOf(id).signal(turnSignalName, { seq: turn.seq })),
+      );
+    gate.open();
+    await system.settled(turn);
+    return runId;
+  },
+  'signals that are malformed, doubled and late': async (id) => {
+    const turn = await held(id);
+    for (const signal of [undefined, 'x', { seq: -1 }, { seq: turn.seq }, { seq: 99 }])
+      await handleOf(id).signal(turnSignalName, signal);
+    gate.open();
+    await system.settled(turn);
+  },
 };
 
 describe('replay', () => {
   test.each(Object.keys(lives))('P2 a history made now replays: %s', async (name) => {
     const threadId = name.replaceAll(/[^a-z]+/g, '-');
-    await lives[name]?.(threadId);
-    const id = workflowIdOf({ tenant: 'default', threadId, store: system.storage.store });
-    const handle = system.connection.client.workflow.getHandle(id);
+    const runId = await lives[name]?.(threadId);
+    const handle = handleOf(threadId, typeof runId === 'string' ? runId : undefined);
     await until('the run to end', async () =>
       (await handle.describe()).status.name === 'RUNNING' ? undefined : true,
     );
@@ -85,7 +175,10 @@ describe('replay', () => {
     await replay(history);
     const label = process.env.RECORD_HISTORIES;
     if (label !== undefined)
-      writeFileSync(path.join(folder, `${label}-${threadId}.json`), historyToJSON(history));
+      writeFileSync(
+        path.join(folder, `${label}-${threadId}.json.gz`),
+        gzipSync(historyToJSON(history), { level: 9 }),
+      );
   });
 
   test('there are stored histories', () => {
