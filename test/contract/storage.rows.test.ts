@@ -154,9 +154,13 @@ describe.each(backends)('saver rows on %s', (kind) => {
     await s.claim({ runId: 'run-3' });
     await s.turn();
     await s.claimed({ runId: 'run-2' });
-    expect(await rowsOf(s, 'et_runs', "run_id || ' in ' || epoch")).toEqual([
-      ...['run-1 in 1', 'run-2 in 1', 'run-2 in 2', 'run-3 in 1'],
+    expect(await rowsOf(s, 'et_runs', "run_id || ' in ' || epoch")).toEqual(['run-2 in 2']);
+    const over = await database.storage.erasure.takeOverRuns(10);
+    const own = over.filter(({ thread }) => thread.threadId === s.thread.threadId);
+    expect(own.map(({ runId, epoch }) => `${runId} in ${epoch}`).sort()).toEqual([
+      ...['run-1 in 1', 'run-2 in 1', 'run-3 in 1'],
     ]);
+    expect(await database.storage.erasure.takeOverRuns(10)).toEqual([]); // for some seconds
   });
 
   test('DESIGN 12 a one-node turn is three transactions of at most five statements, whatever the history', async () => {
