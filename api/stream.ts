@@ -10,9 +10,10 @@ import { type EventStream, openEventStream, type SseEvent } from './sse.js';
 import { acceptedReply, replyJson, spokenText, type Verdict, verdictOf } from './turn-reply.js';
 import {
   catchUp,
+  fallenBehind,
   finalText,
   joining,
-  lastSeenFence,
+  lastSeen,
   moveTo,
   present,
   showFrame,
@@ -47,7 +48,9 @@ export function streamTurn(gateway: Gateway, res: Response, streamed: StreamedTu
   const row = headOf(turn);
   const view: View = {
     ...{ gateway, out, row, ends },
-    viewer: (fresh ? present : joining)(row.turnId, row.fence, modes),
+    viewer: fresh
+      ? present(row.turnId, row.fence, modes)
+      : joining(row.turnId, row.fence, { modes, seen: lastSeen(row.turnId, lastEventId) }),
     read: fresh,
     stale: false,
     gap: undefined,
@@ -59,7 +62,7 @@ export function streamTurn(gateway: Gateway, res: Response, streamed: StreamedTu
   closing.addEventListener('abort', onClosing, { once: true });
   ends.push(() => closing.removeEventListener('abort', onClosing));
 
-  greet(view, turn, lastEventId);
+  greet(view, turn);
   if (closing.aborted) onClosing();
   else if (fresh || verdictOf(turn) !== undefined) take(view, turn);
   else view.look();
@@ -118,14 +121,9 @@ function follow(view: View): void {
   );
 }
 
-function greet(
-  { out, row, viewer }: View,
-  turn: TurnRecord,
-  lastEventId: string | undefined,
-): void {
+function greet({ out, row, viewer }: View, turn: TurnRecord): void {
   out.send([{ event: 'accepted', data: JSON.stringify(acceptedData(turn)) }]);
-  const seen = lastSeenFence(viewer.turn, lastEventId);
-  const outdated = seen !== undefined && seen < row.fence;
+  const outdated = viewer.seen !== undefined && viewer.seen.fence < row.fence;
   if (outdated && verdictOf(turn) === undefined) out.send([{ event: 'reset', data: '{}' }]);
 }
 
@@ -166,6 +164,7 @@ function advance(view: View, found: TurnRecord | undefined): void {
   // A settled turn has no next attempt: its last event says all, whatever its fence (a cancel raises it).
   if (verdict === undefined) show(view, moveTo(view.viewer, row.fence, row.step));
   const known = newest(shown, found?.draft ?? null);
+  if (found !== undefined) view.viewer = fallenBehind(view.viewer, known);
   while (!out.isFull() && view.viewer.waiting !== null) {
     const next = catchUp(view.viewer, known);
     if (next.viewer === view.viewer) break;

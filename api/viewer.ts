@@ -21,6 +21,14 @@ export interface Viewer {
   readonly waiting: Waiting | null;
   /** Stream modes that it asked for. */
   readonly modes: ModeSet;
+  /** What the reader has had over an earlier connection: no event id comes twice (S2). */
+  readonly seen: Seen | undefined;
+}
+
+/** What a Last-Event-ID says. */
+export interface Seen {
+  readonly fence: number;
+  readonly seq: number;
 }
 
 interface Waiting {
@@ -49,18 +57,25 @@ export const present = (turn: string, fence: number, modes: ModeSet = noModes): 
   touched: -1,
   waiting: null,
   modes,
+  seen: undefined,
 });
 
 /** A viewer that joins: it waits until the first `catchUp`. */
-export const joining = (turn: string, fence: number, modes: ModeSet = noModes): Viewer => ({
+export const joining = (
+  turn: string,
+  fence: number,
+  { modes = noModes, seen }: { readonly modes?: ModeSet; readonly seen?: Seen | undefined } = {},
+): Viewer => ({
   ...present(turn, fence, modes),
   waiting: nothingWaits,
+  seen,
 });
 
-/** The fence that a Last-Event-ID of this turn names; undefined for anything else, which is ignored. */
-export function lastSeenFence(turn: string, lastEventId: string | undefined): number | undefined {
+/** What a Last-Event-ID of this turn names; undefined for anything else, which is ignored. */
+export function lastSeen(turn: string, lastEventId: string | undefined): Seen | undefined {
   const found = /^([^.]{1,64})\.(\d{1,15})\.(\d{1,15})$/.exec(lastEventId ?? '');
-  return found?.[1] === turn ? Number(found[2]) : undefined;
+  if (found?.[1] !== turn) return undefined;
+  return { fence: Number(found[2]), seq: Number(found[3]) };
 }
 
 /** A frame has come. `hold` drops it because the reader is slow: a snapshot will cover it. */
@@ -110,6 +125,12 @@ export function catchUp(viewer: Viewer, known: Shown | undefined): Shows {
   return pass({ ...viewer, waiting: after(viewer.waiting, first.seq) }, first);
 }
 
+/** A row that has just been read knows more than a live viewer was shown: frames were lost on the way. */
+export const fallenBehind = (viewer: Viewer, known: Shown | undefined): Viewer =>
+  viewer.waiting === null && known !== undefined && reaches(known, viewer)
+    ? { ...viewer, waiting: nothingWaits }
+    : viewer;
+
 /** What the turn said, when that is not what the viewer shows: frames were lost, or came from a model call that is no message. */
 export const finalText = (viewer: Viewer, spoken: string): readonly SseEvent[] =>
   spoken === '' || isShown(viewer, spoken) ? [] : [snapshot(spoken)];
@@ -125,7 +146,7 @@ function passSnapshot(viewer: Viewer, { seq, text, step }: Shown): Shows {
   const waiting = after(viewer.waiting ?? nothingWaits, seq);
   return {
     viewer: { ...viewer, seq, shows: traced(noText, text), touched: step, waiting },
-    events: isShown(viewer, text) ? [] : [{ ...snapshot(text), id: idOf(viewer, seq) }],
+    events: isShown(viewer, text) ? [] : [{ ...snapshot(text), ...idOf(viewer, seq) }],
   };
 }
 
@@ -167,7 +188,7 @@ function passText(viewer: Viewer, text: string | null, step: number): Shows {
   const touched = Math.max(viewer.touched, step - 1);
   return {
     viewer: { ...viewer, shows: traced(noText, text), touched },
-    events: [{ ...snapshot(text), id: idOf(viewer, viewer.seq) }],
+    events: [{ ...snapshot(text), ...idOf(viewer, viewer.seq) }],
   };
 }
 
@@ -178,7 +199,7 @@ function eventOf(
   data: unknown = frame.data,
 ): readonly SseEvent[] {
   const json = jsonOf(data);
-  return json === undefined ? [] : [{ event, data: json, id: idOf(viewer, seq) }];
+  return json === undefined ? [] : [{ event, data: json, ...idOf(viewer, seq) }];
 }
 
 /** What a node wrote may be no JSON: it is not shown, and whoever published it must not hear of it. */
@@ -190,7 +211,10 @@ function jsonOf(data: unknown): string | undefined {
   }
 }
 
-const idOf = ({ turn, fence }: Viewer, seq: number): string => `${turn}.${fence}.${seq}`;
+function idOf({ turn, fence, seen }: Viewer, seq: number): { readonly id?: string } {
+  if (seen?.fence === fence && seq <= seen.seq) return {};
+  return { id: `${turn}.${fence}.${seq}` };
+}
 
 /** Frames that follow each other; after a gap, or when they are too many, only the newer ones are of use. */
 function keep({ frames, chars }: Waiting, frame: Frame): Waiting {

@@ -9,11 +9,11 @@ import type {
   TurnRequest,
 } from '../contracts/http.schema.js';
 import type { StreamMode } from '../contracts/stream-modes.js';
-import type { TurnEvent } from './events.js';
+import type { SeenEvent } from './events.js';
 import { follow, type Followed, type FollowOptions, queryOf } from './follow.js';
 import { GatewayProblem, isProblem, request } from './request.js';
 
-export { textAfter, type ModeEvent, type TurnEvent } from './events.js';
+export { textAfter, type ModeEvent, type SeenEvent, type TurnEvent } from './events.js';
 export { GatewayProblem, GatewayUnreachable } from './request.js';
 export type { FollowOptions, StreamMode, ThreadReply, TurnReply, TurnRequest };
 
@@ -56,7 +56,7 @@ export interface EverthreadClient {
    * before the turn is accepted by its key, afterwards by its id.
    * @throws {GatewayProblem} when it is refused; {GatewayUnreachable} when nobody has answered for two minutes
    */
-  stream(threadId: string, turn: TurnRequest, options?: SendOptions): AsyncGenerator<TurnEvent>;
+  stream(threadId: string, turn: TurnRequest, options?: SendOptions): AsyncGenerator<SeenEvent>;
   /**
    * Sends a turn and waits for its committed reply.
    * @throws {GatewayProblem} when it is refused or fails; {GatewayUnreachable} as `stream`
@@ -65,7 +65,7 @@ export interface EverthreadClient {
   /** Answers an interrupt; null passes a static breakpoint. */
   resume(threadId: string, value: unknown, options?: SendOptions): Promise<TurnReply>;
   /** Joins a turn that is there, wherever it stands; never starts work. */
-  join(threadId: string, turnId: string, options?: JoinOptions): AsyncGenerator<TurnEvent>;
+  join(threadId: string, turnId: string, options?: JoinOptions): AsyncGenerator<SeenEvent>;
   /** The turn as it is, settled or not. */
   turn(threadId: string, turnId: string): Promise<TurnReply>;
   /** @throws {GatewayProblem} `turn_settled` when it has ended otherwise */

@@ -21,6 +21,9 @@ export type TurnEvent =
   | { readonly event: 'error'; readonly data: Problem }
   | ModeEvent;
 
+/** As it came: with the id that `Last-Event-ID` takes. */
+export type SeenEvent = TurnEvent & { readonly id?: string };
+
 /** What a stream mode gave that was asked for; from a subgraph under `<mode>|<namespace>`. */
 export interface ModeEvent {
   readonly event: Exclude<StreamMode, 'custom'> | `${StreamMode}|${string}`;

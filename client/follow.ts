@@ -1,7 +1,7 @@
 /** Follows one turn to its end, over as many connections as it takes. */
 import type { TurnReply, TurnRequest } from '../contracts/http.schema.js';
 import { eventsOfReply, readEvents } from './event-stream.js';
-import type { TurnEvent } from './events.js';
+import type { SeenEvent } from './events.js';
 import { GatewayProblem, GatewayUnreachable, isProblem, request } from './request.js';
 
 export interface FollowOptions {
@@ -47,7 +47,7 @@ export async function* follow(
   followed: Followed,
   headers: Readonly<Record<string, string>>,
   { signal = new AbortController().signal, onLost = () => undefined }: FollowOptions,
-): AsyncGenerator<TurnEvent> {
+): AsyncGenerator<SeenEvent> {
   const learnt: Learnt = {
     turnId: followed.kind === 'known' ? followed.turnId : undefined,
     lastEventId: followed.kind === 'known' ? followed.lastEventId : undefined,
@@ -113,7 +113,7 @@ export function queryOf({
   return query.size === 0 ? '' : `?${query.toString()}`;
 }
 
-async function* eventsOf(response: Response, learnt: Learnt): AsyncGenerator<TurnEvent> {
+async function* eventsOf(response: Response, learnt: Learnt): AsyncGenerator<SeenEvent> {
   if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true) {
     const reply = (await response.json()) as TurnReply;
     learnt.turnId = reply.turn_id;
@@ -127,7 +127,7 @@ async function* eventsOf(response: Response, learnt: Learnt): AsyncGenerator<Tur
     if (event.event === 'accepted') learnt.turnId = event.data.turn_id;
     learnt.lostSinceMs = undefined;
     learnt.pauseMs = Math.min(leastMs, leastPauseMs);
-    yield event;
+    yield id === undefined ? event : { ...event, id };
   }
   learnt.pauseMs = Math.min(leastMs, mostPauseMs);
 }
