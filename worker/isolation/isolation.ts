@@ -10,9 +10,11 @@ export interface Isolation extends Runner {
 
 export function startIsolation(
   deps: Omit<RemoteRunDeps, 'pool'>,
-  options: ThreadPoolOptions,
+  options: Omit<ThreadPoolOptions, 'onStray'>,
 ): Isolation {
-  const pool = threadPool(options);
+  const onStray = (error: unknown): void =>
+    deps.log.error({ err: error }, 'an error in a thread that belongs to no turn');
+  const pool = threadPool({ ...options, onStray });
   return {
     openAttempt: (attempt) => Promise.resolve(new RemoteAttempt(attempt)),
     runToStop: (run) => new RemoteRun({ ...deps, pool }, run).stop,

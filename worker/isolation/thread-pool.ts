@@ -3,6 +3,7 @@ import { Piscina } from 'piscina';
 import { fileURLToPath } from 'node:url';
 import type { MessagePort } from 'node:worker_threads';
 import type { Job } from './sides.js';
+import { revived, type Thrown } from './thrown.js';
 
 export interface ThreadPoolOptions {
   readonly threads: number;
@@ -12,6 +13,8 @@ export interface ThreadPoolOptions {
   readonly graphConfig: string;
   /** Compiled `thread.ts`; given where this file itself runs from source. */
   readonly threadPath?: string | undefined;
+  /** An error that belongs to no turn: of a callback that outlived its turn, or of a thread without one. */
+  readonly onStray: (error: unknown) => void;
 }
 
 /** A thread's first words. */
@@ -29,7 +32,7 @@ export interface ThreadPool {
 }
 
 export function threadPool(options: ThreadPoolOptions): ThreadPool {
-  const { threads, memoryMb, graphConfig, threadPath = builtThreadPath } = options;
+  const { threads, memoryMb, graphConfig, threadPath = builtThreadPath, onStray } = options;
   const pool = new Piscina({
     filename: threadPath,
     name: 'runJob',
@@ -42,6 +45,8 @@ export function threadPool(options: ThreadPoolOptions): ThreadPool {
     workerData: { graphConfig } satisfies ThreadData,
     ...(memoryMb !== undefined && { resourceLimits: { maxOldGenerationSizeMb: memoryMb } }),
   });
+  pool.on('error', onStray);
+  pool.on('message', (thrown: Thrown) => onStray(revived(thrown)));
   return {
     async run(job, port, ender) {
       await pool.run({ job, port }, { transferList: [port], signal: ender });

@@ -1,6 +1,6 @@
 /** Runs in a thread of the pool: loads the project once, then one turn at a time from its latest checkpoint to its next stop. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type MessagePort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { liveEnvironment } from '../../config/env.js';
 import { drainSwitch } from '../../engine/drain-switch.js';
 import type { GraphRun, Stop } from '../../engine/port.js';
@@ -26,8 +26,10 @@ const heads = new HeadCache();
 
 /** Ends the run that a stray callback belongs to, as if its node had thrown. */
 const current = new AsyncLocalStorage<(error: unknown) => void>();
-process.on('uncaughtException', (error) => current.getStore()?.(error));
-process.on('unhandledRejection', () => undefined);
+/** What belongs to no turn is told to the main thread's log. */
+const tell = (error: unknown): void => parentPort?.postMessage(thrownOf(error));
+process.on('uncaughtException', (error) => (current.getStore() ?? tell)(error));
+process.on('unhandledRejection', tell);
 
 export async function runJob({ job, port }: { job: Job; port: MessagePort }): Promise<void> {
   const stopper = new AbortController();
