@@ -77,6 +77,19 @@ module.exports = {
       to: { path: layers('storage'), ...value },
     },
     {
+      name: 'memory-is-a-pure-core',
+      comment: 'memory is a library: no room of ours and nothing that does I/O.',
+      severity: 'error',
+      from: { path: layers('memory') },
+      to: {
+        path: [
+          layers('engine', 'agents', 'llm', 'storage', 'config', 'contracts'),
+          '^(node:)?(fs|http|https|child_process|worker_threads|timers)(/promises)?$',
+        ],
+        ...value,
+      },
+    },
+    {
       name: 'only-edges-name-temporal',
       severity: 'error',
       from: {

@@ -35,7 +35,8 @@ export function contextMiddleware(options: ContextMiddlewareOptions) {
     name: 'EverthreadContext',
     stateSchema: new StateSchema({
       summary: new ReducedValue(summaryBufferSchema.default(noSummary), {
-        inputSchema: summaryBufferSchema,
+        // createAgent asks for a default here, and gives the state back as input: the reducer takes neither for news.
+        inputSchema: summaryBufferSchema.default(noSummary),
         reducer: mergeSummary,
       }),
     }),

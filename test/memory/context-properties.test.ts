@@ -241,7 +241,7 @@ describe('the 20 properties of a context', () => {
     );
   });
 
-  test('M3 property 19: nothing splits a pair or a character, and the whole output stays reachable', () => {
+  test('M3 M4 property 19: nothing splits a pair or a character, and the whole output stays reachable', () => {
     const family = '👩‍👩‍👧‍👦';
     holds(
       fc.property(

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 const root = process.cwd();
-const folders = 'contracts workflows activities engine storage api cli config llm'.split(' ');
+const folders = 'contracts workflows activities engine storage api cli config llm memory'.split(
+  ' ',
+);
 const bin = path.join(root, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
 const houses: string[] = [];
 
@@ -58,6 +60,12 @@ const plants: readonly (readonly [file: string, code: string, rule: string])[] =
   ['api/sql.ts', "export { Pool } from 'pg';\n", 'only-storage-names-sql'],
   ['storage/reaches-up.ts', valueOf('../api/room.js'), 'siblings-do-not-reach-up'],
   ['config/root.ts', valueOf('../cli/room.js'), 'nobody-imports-a-root'],
+  ['memory/reads-rows.ts', valueOf('../storage/room.js'), 'memory-is-a-pure-core'],
+  [
+    'memory/reads-files.ts',
+    "export { readFile } from 'node:fs/promises';\n",
+    'memory-is-a-pure-core',
+  ],
   ['llm/express.ts', "export { Router } from 'express';\n", 'only-api-names-express'],
 ];
 
