@@ -9,16 +9,18 @@ export interface Answer {
 }
 
 export interface HttpClient {
-  /** @throws Error with the answer when it is not 200 */
+  /** @throws Error with the answer when it is neither 200 nor 202 */
   post(path: string, body: object, headers?: Record<string, string>): Promise<Answer>;
   get(path: string): Promise<Answer>;
   /** Posts and calls `onEvent` for each server-sent event until the stream ends. */
   stream(path: string, body: object, onEvent: (event: string, data: string) => void): Promise<void>;
+  /** Joins a stream and reads what comes until `close`; resolves when it is open. */
+  join(path: string): Promise<void>;
   close(): void;
 }
 
 export function httpClient(url: string): HttpClient {
-  const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+  const agent = new Agent({ keepAlive: true, maxSockets: 4_096 });
   const send = (
     method: string,
     path: string,
@@ -43,7 +45,8 @@ export function httpClient(url: string): HttpClient {
   const whole = async (path: string, response: IncomingMessage): Promise<Answer> => {
     const body = Buffer.concat(await response.toArray()).toString('utf8');
     const status = response.statusCode ?? 0;
-    if (status !== 200) throw new Error(`${path}: ${status} ${body.slice(0, 500)}`);
+    if (status !== 200 && status !== 202)
+      throw new Error(`${path}: ${status} ${body.slice(0, 500)}`);
     return { status, body };
   };
   return {
@@ -57,6 +60,10 @@ export function httpClient(url: string): HttpClient {
         onEvent: ({ event, data }) => onEvent(event ?? 'message', data),
       });
       for await (const chunk of response.setEncoding('utf8')) parser.feed(chunk as string);
+    },
+    async join(path) {
+      const response = await send('GET', path, { headers: { accept: 'text/event-stream' } });
+      response.once('error', () => undefined).resume();
     },
     close: () => agent.destroy(),
   };

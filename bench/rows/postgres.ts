@@ -10,6 +10,7 @@ import { userMessage } from '../prose.js';
 import type { Stage } from '../stage.js';
 import { figure } from '../table.js';
 import type { Table } from '../table.js';
+import { idleStreamRows, streamRows } from './streams.js';
 import { tokenColumns, tokenRows } from './token.js';
 
 const threads = 16;
@@ -45,6 +46,11 @@ export async function postgresTables(stage: Stage): Promise<readonly Table[]> {
   await idleLatencies(5, () => turn(0));
   const idle = percentiles(await idleLatencies(quick ? 5 : 60, () => turn(0)));
   const tokens = await tokenRows(stage, client, '<= 30 ms');
+  const streams = await streamRows(stage, client, () => {
+    const { temporal: _, ...ours } = cpu();
+    return ours;
+  });
+  const idleStreams = await idleStreamRows(stage, client, cluster.gateway.child.pid ?? 0);
   client.close();
   await cluster.stop();
   const { gateway = NaN, worker = NaN, temporal: server = NaN } = load.cpuMsPerTurn;
@@ -80,5 +86,7 @@ export async function postgresTables(stage: Stage): Promise<readonly Table[]> {
       ],
     },
     { title: 'Tokens over NOTIFY (model to client)', columns: tokenColumns, rows: tokens },
+    { title: 'Many streams of 50 tokens/s, over NOTIFY', ...streams },
+    { title: 'Idle streams on one gateway', ...idleStreams },
   ];
 }

@@ -1,11 +1,12 @@
 /** From the model's token to the event at the client. */
-import { percentiles } from '../load.js';
-import { idleLatencies } from '../load.js';
+import { cpuMs } from '../cpu-time.js';
+import { idleLatencies, percentiles } from '../load.js';
 import { fixtureEnv, startProduct } from '../product.js';
 import type { HttpClient } from '../http-turns.js';
 import type { Stage } from '../stage.js';
 import { figure } from '../table.js';
 import type { Table } from '../table.js';
+import { streamRows } from './streams.js';
 
 export async function tokenTables(stage: Stage): Promise<readonly Table[]> {
   stage.say('first tokens');
@@ -14,8 +15,14 @@ export async function tokenTables(stage: Stage): Promise<readonly Table[]> {
     ...{ name: 'token', env: fixtureEnv(stage), temporalAddress: address },
   });
   const rows = await tokenRows(stage, product.client, '<= 15 ms');
+  const streams = await streamRows(stage, product.client, () => ({
+    process: cpuMs(product.pid),
+  }));
   await product.end();
-  return [{ title: 'Tokens, one process (model to client)', columns: tokenColumns, rows }];
+  return [
+    { title: 'Tokens, one process (model to client)', columns: tokenColumns, rows },
+    { title: 'Many streams of 50 tokens/s, one process', ...streams },
+  ];
 }
 
 export const tokenColumns = ['', 'p50 ms', 'p99 ms', 'budget (p50)'];
