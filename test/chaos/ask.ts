@@ -57,6 +57,11 @@ export async function ask(asked: Asked): Promise<Answered> {
   const events: SeenEvent[] = [];
   const leave = new AbortController();
   const timer = setTimeout(() => leave.abort(), patienceMs);
+  // An aborted body does not always end the pipes that read it.
+  const left = new Promise<never>((_, fail) => {
+    leave.signal.addEventListener('abort', () => fail(new Error('left')), { once: true });
+  });
+  left.catch(() => undefined);
   try {
     const response = await fetch(asked.url, {
       method: asked.method,
@@ -65,13 +70,14 @@ export async function ask(asked: Asked): Promise<Answered> {
       signal: leave.signal,
     });
     if (response.headers.get('content-type')?.startsWith('text/event-stream') === true) {
-      await readEvents(response, events, (event) => {
+      const reading = readEvents(response, events, (event) => {
         timer.refresh();
         if (asked.onEvent?.(event) === 'leave') leave.abort();
-      }).catch(() => undefined);
-      return { ...base, ...fromEvents(events), endMs: performance.now() };
+      });
+      await Promise.race([reading, left]).catch(() => undefined);
+      return { ...base, ...fromEvents([...events]), endMs: performance.now() };
     }
-    const raw = await response.text();
+    const raw = await Promise.race([response.text(), left]);
     const replayed = response.headers.get('idempotent-replayed') === 'true';
     const answer = fromAnswer(response.status, raw);
     return { ...base, ...answer, ...(replayed && { replayed }), endMs: performance.now() };

@@ -1,10 +1,7 @@
 /** `npm run chaos`: a nemesis against the real product. Ends by itself; exit code 1 when an invariant is violated. */
 import { Command, Option } from 'commander';
-import { writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { mutants, type Mutant } from './mutants.js';
-import { shownReport, type Report } from './report.js';
+import { shownReport, storeHistory } from './report.js';
 import { chaosRun } from './run.js';
 import { runMutant } from './run-mutant.js';
 
@@ -49,7 +46,7 @@ async function nemesis({ minutes, seed, storage }: Flags): Promise<boolean> {
   say(`seed ${seed} on ${storage}`);
   const report = await chaosRun({ seed: Number(seed), seconds, storage, say });
   say(shownReport(report));
-  if (report.violations.length > 0) say(`history    ${store(report)}`);
+  if (report.violations.length > 0) say(`history    ${storeHistory(report)}`);
   const floor = seconds * floorPerSecond;
   if (report.committed < floor)
     say(`too little was done to prove anything: ${floor} turns are expected`);
@@ -69,12 +66,6 @@ async function controls(chosen: readonly Mutant[], seed: string): Promise<boolea
   }
   if (missed.length > 0) say(`NOT caught: ${missed.join(', ')}`);
   return missed.length === 0;
-}
-
-function store({ history, ...rest }: Report): string {
-  const file = path.join(tmpdir(), `everthread-chaos-${rest.storage}-${rest.seed}.json`);
-  writeFileSync(file, JSON.stringify({ ...rest, history }));
-  return file;
 }
 
 const flags = command.parse().opts<Flags>();

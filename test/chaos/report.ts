@@ -1,4 +1,7 @@
 /** What a chaos run says at its end. */
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import type { ChaosOptions } from './run.js';
 import type { History, Violation } from './history.js';
 import type { Fault, FaultKind } from './world.js';
@@ -114,4 +117,11 @@ export function shownReport(report: Report): string {
     lines.push(`  ${kind} ${count}: ${(first?.detail ?? '').slice(0, 600)}`);
   }
   return lines.join('\n');
+}
+
+/** Keeps everything that a violation can be understood from. @returns the file */
+export function storeHistory(report: Report): string {
+  const file = path.join(tmpdir(), `everthread-chaos-${report.storage}-${report.seed}.json`);
+  writeFileSync(file, JSON.stringify(report));
+  return file;
 }
