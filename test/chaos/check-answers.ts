@@ -78,7 +78,9 @@ const isReply = (op: Op): boolean =>
 
 function* checkReply(op: Op, row: StoredTurn, erased: boolean): Iterable<Violation> {
   const reply = JSON.parse(op.body ?? '{}') as { status?: string; response?: string };
-  const replies = op.kind === 'show' ? isSettled(row.status) : isCommitted(row);
+  // A look at a turn, and its cancel, tell of any end; all other replies promise a commit.
+  const tells = op.kind === 'show' || op.kind === 'cancel';
+  const replies = tells ? isSettled(row.status) : isCommitted(row);
   if (!replies || reply.status !== row.status) {
     yield {
       kind: 'reply-without-commit',

@@ -92,6 +92,22 @@ describe('the history checker', () => {
     expect(checkHistory(history)).toEqual([]);
   });
 
+  test('a cancel answers with the cancelled turn', () => {
+    const gone = { status: 'cancelled', version: null } as const;
+    const body = JSON.stringify({ turn_id: 'turn-4', status: 'cancelled', response: '' });
+    const told = { kind: 'cancel', turnStatus: 'cancelled', version: 3, body } as const;
+    const history: History = {
+      ops: [...numbers(3).map((n) => madeOp(n)), madeOp(4, told)],
+      calls: good.calls,
+      store: {
+        ...store,
+        threads: withChanged(store.threads, 0, { version: 3 }),
+        turns: withChanged(store.turns, 3, { ...gone, response: '' }),
+      },
+    };
+    expect(checkHistory(history)).toEqual([]);
+  });
+
   test('a stream that begins again after a reset is lawful', () => {
     const words = [token(1, 'seen '), { event: 'reset', data: '{}' }];
     const rest = [token(1, 'seen 1: ', 2), token(2, textAt(1), 2)];
