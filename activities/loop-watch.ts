@@ -40,7 +40,7 @@ export function loopWatch(log: Pick<Logger, 'warn'>): LoopWatch {
   };
   /** Who streamed while nobody else could is told by its frame; otherwise whoever ends a step first had it in hand. */
   const suspect = (lateMs: number): void => {
-    const present = [...runs].filter((run) => run.beganMs <= dueMs);
+    const present = [...runs].filter((run) => run.beganMs <= performance.now() - heldMs);
     const heard = present.filter((run) => run.lastFrameMs > dueMs);
     for (const run of heard.length > 0 ? heard : present) {
       run.suspectMs = Math.max(run.suspectMs, lateMs);

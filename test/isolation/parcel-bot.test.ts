@@ -4,6 +4,7 @@ import path from 'node:path';
 import { arrivals, inTime } from '../support/arrivals.js';
 import { startProduct } from '../support/product.js';
 import type { Product } from '../support/product.js';
+import { until } from '../support/until.js';
 
 /** The example beside graphs that hold their thread without a model; inside the checkout, where the packages are found. */
 let folder: string;
@@ -51,7 +52,8 @@ test('S1 a node that holds its thread does not hold the tokens of another thread
 test('a node that holds the event loop of its process is named in the log', async () => {
   const held = await product.post('/v1/threads/holds/turns', { message: 'go', graph: 'holds' });
   expect(held.json.response).toBe('held');
-  expect(product.proc().log()).toMatch(
-    /a node held the event loop.*"graph":"holds","nodes":\["node"\],"ms":\d{3,}/,
+  const line = /a node held the event loop.*"graph":"holds","nodes":\["node"\],"ms":\d{3,}/;
+  await until('the line', () =>
+    Promise.resolve(line.test(product.proc().log()) ? true : undefined),
   );
 });
