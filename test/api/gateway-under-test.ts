@@ -248,15 +248,6 @@ export const echo = async (worker: Worker): Promise<void> => {
   await worker.reply(`you said: ${worker.said}`);
 };
 
-/** A relay that delivers nothing: the polls alone must do. */
-export const silentRelay = (): Relay => ({
-  publish: () => undefined,
-  subscribe: () => () => undefined,
-  onWake: () => () => undefined,
-  shown: () => undefined,
-  close: () => Promise.resolve(),
-});
-
 /** Workers that wait for the test to play them: `work` goes to the gateway, `next` gives them in the order of their claims. */
 export function playedWorkers(): {
   readonly work: (worker: Worker) => Promise<void>;

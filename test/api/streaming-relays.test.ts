@@ -11,11 +11,11 @@ import {
   type Gateway,
   playedWorkers,
   shownText,
-  silentRelay,
   startGateway,
   type Worker,
   workerOn,
 } from './gateway-under-test.js';
+import { silentRelay } from '../support/silent-relay.js';
 
 const undo: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Gateway, silentRelay, startGateway } from './gateway-under-test.js';
+import { type Gateway, startGateway } from './gateway-under-test.js';
+import { silentRelay } from '../support/silent-relay.js';
 
 describe.each([
   ['the relay of one process', () => ({})],

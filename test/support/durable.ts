@@ -40,6 +40,8 @@ export interface DurableOptions {
   readonly graphs: readonly LoadedGraph[];
   readonly target?: StorageTarget;
   readonly threadIdleMs?: number | null;
+  /** That of one process unless given. */
+  readonly relay?: Relay;
   /** That of an earlier system, whose runs are still there. */
   readonly taskQueue?: string;
   readonly sweep?: { readonly everyMs: number; readonly quietMs: number };
@@ -81,7 +83,7 @@ export async function durable(options: DurableOptions): Promise<Durable> {
     store: storage.store,
   });
   const wake = options.wrap?.waker(direct) ?? direct;
-  const relay = localRelay();
+  const relay = options.relay ?? localRelay();
   const graphs = new Map(options.graphs.map((g) => [g.name, g]));
   const startWorker = (): Promise<WorkerSide> =>
     startWorkerSide(
