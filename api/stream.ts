@@ -100,7 +100,7 @@ function lookOf(viewOf: () => View): () => void {
     async () => {
       const view = viewOf();
       view.stale = view.out.isFull();
-      if (view.stale || view.out.closed) return;
+      if (view.stale || view.out.closed || view.place === 'asked') return;
       const { storage, log } = view.gateway;
       const found = await readTurn({ turns: storage.turns, log }, view.row);
       if (found !== 'unknown') take(view, found);

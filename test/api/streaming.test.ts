@@ -291,3 +291,21 @@ async function finishStep(
   });
   expect(flushed.kind).toBe('flushed');
 }
+
+describe('replies that are long', () => {
+  test('S4 reach every reader whole, though few are held at once', async () => {
+    await begin();
+    const worker = workers.next();
+    const first = await gateway.stream('/v1/threads/t/turns', say);
+    const { claim, reply } = await worker;
+    const route = `/v1/threads/t/turns/${claim.turnId}/stream`;
+    const others = await Promise.all(Array.from({ length: 9 }, () => gateway.join(route)));
+    const text = '漢字👩‍👩‍👧 '.repeat(150_000);
+    await reply(text);
+    for (const stream of [first, ...others]) {
+      const events = await stream.rest();
+      expect(shownText(events) === text).toBe(true);
+      expect(events.at(-1)?.event).toBe('done');
+    }
+  });
+});
