@@ -57,7 +57,7 @@ async function clusterPlaces(stage: Stage): Promise<Place[]> {
     workers: 1,
     postgresUrl: `${postgres.url}/postgres`,
     temporalAddress: (await stage.temporal()).address,
-    env: { ...quietEnv, ...parcelBot, EVERTHREAD_TASK_QUEUE: 'bench-arrival' },
+    env: { ...quietEnv, ...parcelBot, EVERTHREAD_TASK_QUEUE: 'bench-arrival-cluster' },
   });
   stage.parts.add(cluster, () => cluster.stop());
   return await behindNginx(stage, { name: 'gateway, worker', url: cluster.url });
@@ -81,7 +81,7 @@ const read = (place: Place, graph: string): Promise<Arrival[]> =>
 async function gapRow(stage: Stage, place: Place, graph: string): Promise<string[]> {
   await read(place, graph); // the first turn of a process loads and compiles
   const all: Arrival[][] = [];
-  for (let n = 0; n < (stage.quick ? 1 : 6); n += 1) all.push(await read(place, graph));
+  for (let n = 0; n < (stage.quick ? 1 : 4); n += 1) all.push(await read(place, graph));
   const gaps = all.flatMap(gapsMs);
   const good = gaps.filter((ms) => ms >= gapBounds.leastMs && ms <= gapBounds.mostMs);
   const lumps = all.flatMap((one) => one.filter((a, i) => a.piece === one[i + 1]?.piece));
@@ -95,7 +95,7 @@ async function gapRow(stage: Stage, place: Place, graph: string): Promise<string
 }
 
 async function neighbourRow(stage: Stage, place: Place): Promise<string[]> {
-  const rounds = stage.quick ? 1 : 6;
+  const rounds = stage.quick ? 1 : 4;
   const alone: number[] = [];
   const beside: number[] = [];
   for (let n = 0; n < rounds; n += 1) {
