@@ -75,12 +75,32 @@ export function temporalWaker(link: TemporalLink, options: WakerOptions): Waker 
       if (!(error instanceof WorkflowNotFoundError)) throw error;
     }
   };
-  return {
-    wake: (turn, { start: mayStart }) =>
-      link.call(async (client) => {
-        await (mayStart ? startWithAttributes(client, turn) : signalOnly(client, turn));
-        reachCrashPoint('after-signal', turn.thread.threadId);
-      }),
+  const wake: Waker['wake'] = (turn, { start: mayStart }) =>
+    link.call(async (client) => {
+      await (mayStart ? startWithAttributes(client, turn) : signalOnly(client, turn));
+      reachCrashPoint('after-signal', turn.thread.threadId);
+    });
+  return { wake: oncePerTurn(wake) };
+}
+
+/** Each signal costs the workflow a millisecond at every replay, and a client may ask for its turn as often as it likes. */
+const sameWakeMs = 1_000;
+/** Past this many the memory begins anew; what is forgotten is signalled once more. */
+const maxRemembered = 5_000;
+
+/** A turn that was woken a moment ago is not woken again; one whose wake failed is. */
+function oncePerTurn(wake: Waker['wake']): Waker['wake'] {
+  const recent = new Map<string, { readonly atMs: number; readonly done: Promise<void> }>();
+  return (turn, options) => {
+    const { turnId } = turn;
+    if (turnId === undefined || !options.start) return wake(turn, options);
+    const last = recent.get(turnId);
+    if (last !== undefined && performance.now() - last.atMs < sameWakeMs) return last.done;
+    if (recent.size >= maxRemembered) recent.clear();
+    const done = wake(turn, options);
+    recent.set(turnId, { atMs: performance.now(), done });
+    done.catch(() => recent.delete(turnId));
+    return done;
   };
 }
 

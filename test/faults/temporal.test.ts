@@ -118,6 +118,21 @@ describe('Temporal restored from nothing', () => {
   });
 });
 
+describe('P2 wakes', () => {
+  test('a turn that is asked for again and again is signalled once a second, each turn of its own', async () => {
+    const turns = [await system.post('asked', 'one'), await system.post('asked', 'two')];
+    await Promise.all(turns.map((turn) => system.settled(turn)));
+    for (let n = 0; n < 50; n += 1)
+      for (const { thread, turnId, seq } of turns)
+        await system.wake.wake({ thread, turnId, seq }, { start: true });
+    const id = workflowIdOf({ tenant: 'default', threadId: 'asked', store: system.storage.store });
+    const { events } = await system.connection.client.workflow.getHandle(id).fetchHistory();
+    const signals = events?.filter((e) => e.workflowExecutionSignaledEventAttributes) ?? [];
+    expect(signals.length).toBeGreaterThanOrEqual(2);
+    expect(signals.length).toBeLessThan(20); // a hundred and two were asked for
+  });
+});
+
 describe('Temporal down and back, under processes of their own', () => {
   let database: Awaited<ReturnType<typeof createPostgresDatabase>>;
   let fleet: Fleet;
