@@ -41,7 +41,10 @@ export function reachCrashPoint(point: CrashPoint, threadId?: string): void {
   react?.(point, threadId);
 }
 
-/** For tests alone: `undefined` disarms. */
+/**
+ * For tests alone, which load the built file: `undefined` disarms.
+ * @public
+ */
 export function armCrashPoints(reaction: Reaction | undefined): void {
   react = reaction;
 }
