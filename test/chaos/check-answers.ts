@@ -1,5 +1,5 @@
 /** What clients were told, against the rows: nothing answered is lost, changed, doubled or out of order. */
-import type { Indexed } from './check-history.js';
+import type { Indexed } from './indexed.js';
 import { isSettled, type Op, type StoredTurn, type Violation } from './history.js';
 
 export function* checkAnswers(history: Indexed): Iterable<Violation> {

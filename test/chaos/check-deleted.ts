@@ -1,5 +1,5 @@
 /** Nothing of a deleted epoch is ever visible again, and no thread shows another one's texts. */
-import type { Indexed } from './check-history.js';
+import type { Indexed } from './indexed.js';
 import { said } from './check-answers.js';
 import { canariesIn, threadOfCanary, type Op, type Violation } from './history.js';
 

@@ -1,5 +1,5 @@
 /** What was paid for, and on which base: model calls per claim, and the history that each call was shown. */
-import { lifeOf, lineOf, type Indexed } from './check-history.js';
+import { lifeOf, lineOf, type Indexed } from './indexed.js';
 import {
   canariesIn,
   digestOf,

@@ -1,5 +1,5 @@
 /** Reads of a thread: each shows a prefix of what later ones show, and the last one shows exactly the committed turns. */
-import { lifeOf, lineOf, type Indexed } from './check-history.js';
+import { lifeOf, lineOf, type Indexed } from './indexed.js';
 import { said } from './check-answers.js';
 import { canariesIn, type Op, type StoredTurn, type Violation } from './history.js';
 

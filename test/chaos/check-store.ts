@@ -1,5 +1,5 @@
 /** What the rows alone must say: one list of turns per thread, dense versions, one turn per key, settled is final. */
-import { lifeOf, lineOf, type Indexed } from './check-history.js';
+import { lifeOf, lineOf, type Indexed } from './indexed.js';
 import { isSettled, type RowChange, type StoredTurn, type Violation } from './history.js';
 
 export function* checkStore(history: Indexed): Iterable<Violation> {

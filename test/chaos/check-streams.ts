@@ -1,5 +1,5 @@
 /** The law of streams (P10): text is that of one attempt, ids rise, one end, and `done` only with the committed reply. */
-import type { Indexed } from './check-history.js';
+import type { Indexed } from './indexed.js';
 import { said } from './check-answers.js';
 import type { Op, SeenEvent, Violation } from './history.js';
 
