@@ -34,6 +34,12 @@ const activityPolls = 2;
 /** An idle cached workflow takes about 60 kB; past this the least used is dropped and replayed when it wakes. */
 const maxCachedWorkflows = 500;
 
+/**
+ * The SDK stops workflow code that takes 5 s, for loops of its users; ours has none, but a machine may stand still for that
+ * long, and Node may abort the process when code in a context is stopped half-way. Read by the SDK, absent from its types.
+ */
+const slowMachine = { isolateExecutionTimeout: '1 minute' };
+
 export async function startThreadWorker(
   deps: RunTurnDeps,
   options: ThreadWorkerOptions,
@@ -54,9 +60,7 @@ export async function startThreadWorker(
     // Later than our own end of the grace, which gives turns back to the database instead of cancelling them.
     shutdownGraceTime: options.shutdownGraceMs + 5_000,
     shutdownForceTime: options.shutdownGraceMs + 10_000,
-    // The SDK stops workflow code that takes 5 s, for loops of its users; ours has none, but a machine may stand still for that
-    // long, and Node may abort the process when code in a context is stopped half-way.
-    isolateExecutionTimeout: '1 minute',
+    ...slowMachine,
     // A run that breaks must not block its thread: it fails, and the sweeper opens another (DESIGN 4).
     workflowFailureErrorTypes: { '*': ['Error'] },
   });
