@@ -1,7 +1,7 @@
 /** How a run of the graph becomes the turn's end, or another try. */
 import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { Failure } from '../contracts/failure.js';
-import type { RunTurnResult, SettledStatus } from '../contracts/protocol.js';
+import type { RunLimit, RunTurnResult, SettledStatus } from '../contracts/protocol.js';
 import type { Stop } from '../engine/port.js';
 import { Unstorable } from '../storage/port.js';
 import type { ClaimedTurn, Progress, Settled, Settlement } from '../storage/port.js';
@@ -126,6 +126,13 @@ function fromSettled(deps: RunTurnDeps, settled: Settled): RunTurnResult {
   }
 }
 
+/**
+ * A cold replay costs about a millisecond of CPU per event, one run after the other, and must be done within a workflow task's
+ * time-out: twelve busy threads that all had to be replayed at a thousand events were never done. The look with which a
+ * run begins costs about one turn in a hundred.
+ */
+const runLimit: RunLimit = { turns: 40, events: 300, signals: 300 };
+
 export const resultOf = (
   deps: RunTurnDeps,
   status: SettledStatus | 'yielded' | 'idle',
@@ -136,6 +143,7 @@ export const resultOf = (
   more: after.more,
   ...(after.deleted ? { deleted: true } : {}),
   idleMs: deps.settings.threadIdleMs,
+  limit: runLimit,
 });
 
 /** The log writes an error's words only at `debug`: they may quote a prompt. */

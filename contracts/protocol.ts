@@ -80,6 +80,15 @@ export interface RunTurnResult {
   readonly deleted?: boolean;
   /** How long an idle run stays before it hibernates; null means for ever. From the worker's settings, since a workflow has none. */
   readonly idleMs: number | null;
+  /** When the run is long and continues as new. In the result, so that stored histories and older builds keep to their own. */
+  readonly limit?: RunLimit;
+}
+
+/** How long one run's history gets. */
+export interface RunLimit {
+  readonly turns: number;
+  readonly events: number;
+  readonly signals: number;
 }
 
 /** The one activity of a thread workflow. */

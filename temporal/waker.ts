@@ -43,8 +43,9 @@ export function temporalWaker(link: TemporalLink, options: WakerOptions): Waker 
       workflowId: idOf(turn),
       taskQueue: options.taskQueue,
       args: [],
-      // A task that a lost worker took is given to another one after this; a cold replay of a long run takes about a second.
-      workflowTaskTimeout: '5 s',
+      // A task that a lost worker took is given to another one after this. It must be enough for a cold replay of the worst
+      // run: the server takes 10,000 signals, which are about 7 s; a run that cannot be replayed in time is stuck.
+      workflowTaskTimeout: '10 s',
       signal: turnSignalName,
       signalArgs: [signalOf(turn)],
       staticSummary: `thread ${threadId} of ${tenant}`,

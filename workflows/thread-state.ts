@@ -1,5 +1,5 @@
 /** What a thread's run knows, and how it changes (P2). Pure: no clock, no SDK. Everything else is in the database. */
-import type { RunTurnResult } from '../contracts/protocol.js';
+import type { RunLimit, RunTurnResult } from '../contracts/protocol.js';
 
 export interface ThreadState {
   /** Highest seq signalled since the last `runTurn` was scheduled; 0 when none. */
@@ -48,19 +48,22 @@ export function seqOf(signal: unknown): number | undefined {
   return typeof seq === 'number' && Number.isSafeInteger(seq) && seq > 0 ? seq : undefined;
 }
 
-/** Limits of one run's history: a cold replay of 1,000 events takes about 0.6 s, and the server refuses the 10,000th signal. */
-export const longRun = { turns: 100, events: 1_000, signals: 2_000 } as const;
+/** Limits of a run whose worker gives none: those of the first builds. */
+export const longRun: RunLimit = { turns: 100, events: 1_000, signals: 2_000 };
 
-export const isLong = (run: {
-  readonly turns: number;
-  readonly events: number;
-  readonly signals: number;
-  readonly suggested: boolean;
-}): boolean =>
+export const isLong = (
+  run: {
+    readonly turns: number;
+    readonly events: number;
+    readonly signals: number;
+    readonly suggested: boolean;
+  },
+  limit: RunLimit = longRun,
+): boolean =>
   run.suggested ||
-  run.turns >= longRun.turns ||
-  run.events >= longRun.events ||
-  run.signals >= longRun.signals;
+  run.turns >= limit.turns ||
+  run.events >= limit.events ||
+  run.signals >= limit.signals;
 
 /** One line for the Web UI: what the thread does. Numbers only, never content. */
 export function describe(s: ThreadState): string {

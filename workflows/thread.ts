@@ -58,7 +58,8 @@ export async function thread(): Promise<void> {
       ({ idleMs } = result);
       turns += 1;
       const { historyLength: events, continueAsNewSuggested: suggested } = workflowInfo();
-      if (isLong({ turns, events, signals, suggested })) return continueAsNew<typeof thread>();
+      const run = { turns, events, signals, suggested };
+      if (isLong(run, result.limit)) return continueAsNew<typeof thread>();
     }
     if (!(await idleFor(idleMs))) return; // hibernate; a signal wakes it
   }

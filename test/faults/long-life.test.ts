@@ -122,7 +122,7 @@ describe('P2 signals to a busy thread', () => {
 
 describe('T6 hibernation between any two turns', () => {
   const turnsInAll = long ? 10_000 : 240;
-  const threads = 12;
+  const threads = 10;
 
   test(
     `${turnsInAll} turns with an idle time of 30 ms: none lost, none twice; afterwards no run is open and nothing is cached`,

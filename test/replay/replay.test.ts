@@ -13,7 +13,6 @@ import { bundlePath, durable, loaded } from '../support/durable.js';
 import type { Durable } from '../support/durable.js';
 import { startTestTemporal } from '../support/temporal-server.js';
 import { until } from '../support/until.js';
-import { longRun } from '../../workflows/thread-state.js';
 
 type History = ReturnType<typeof historyFromJSON>;
 
@@ -146,7 +145,7 @@ const lives: Record<string, (threadId: string) => Promise<unknown>> = {
   'a long run continues as new': async (id) => {
     const turn = await held(id);
     const { runId } = await handleOf(id).describe();
-    for (let sent = 0; sent < longRun.events; sent += 50)
+    for (let sent = 0; sent < 300; sent += 50)
       await Promise.all(
         Array.from({ length: 50 }, () => handleOf(id).signal(turnSignalName, { seq: turn.seq })),
       );

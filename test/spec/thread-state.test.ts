@@ -148,6 +148,9 @@ describe('long runs continue as new', () => {
   });
   test('a short one does not', () => {
     expect(isLong(short)).toBe(false);
+    // A worker's own limit counts instead.
+    expect(isLong(short, { turns: short.turns, events: 1_000, signals: 1_000 })).toBe(true);
+    expect(isLong({ ...short, turns: longRun.turns }, { ...longRun, turns: 1_000 })).toBe(false);
   });
 });
 
