@@ -134,7 +134,7 @@ async function* eventsOf(response: Response, learnt: Learnt): AsyncGenerator<See
 
 /** Throws unless the connection was merely lost, or the gateway is not ready, and trying again cannot start the turn twice. */
 function refuseToTryAgain(error: unknown, { turnId, keys, lostSinceMs }: Learnt): void {
-  if (error instanceof GatewayProblem && error.problem.status !== 503) throw error;
+  if (error instanceof GatewayProblem && !isPassing(error)) throw error;
   if (error instanceof SyntaxError)
     throw new Error('What answers there does not speak as a gateway does.', { cause: error });
   if (turnId === undefined && !keys) {
@@ -145,6 +145,11 @@ function refuseToTryAgain(error: unknown, { turnId, keys, lostSinceMs }: Learnt)
   }
   if (lostSinceMs !== undefined && Date.now() - lostSinceMs > giveUpAfterMs)
     throw new GatewayUnreachable('The gateway has been away for too long.', { cause: error });
+}
+
+/** Not ready yet; or something on the way, or an overloaded process, that says nothing of the turn. */
+function isPassing({ problem: { status, code } }: GatewayProblem): boolean {
+  return status === 503 || (code === 'unknown' && [408, 502, 504].includes(status));
 }
 
 /** With jitter: readers that lost a gateway together do not come back together. */
