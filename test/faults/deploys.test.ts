@@ -17,6 +17,9 @@ import type { Fleet, GatewayProc, ProcOptions } from './fleet.js';
 /** Made by `scripts/pack-build.mjs` from the first landed build that had every protocol rule. */
 const oldBuild = 'test/fixtures/builds/v1.tar.gz';
 
+/** Ten processes start one after the other, each a second of CPU or two. */
+const manyStartsMs = 360_000;
+
 let temporal: TestTemporal;
 let database: Awaited<ReturnType<typeof createPostgresDatabase>>;
 let proxy: CuttingProxy;
@@ -89,54 +92,58 @@ function traffic(gateways: readonly GatewayProc[], threads: string) {
 }
 
 describe('an old and a new build at once', () => {
-  test('O6 P2 P4 T1 C1 a rolling deploy and its rollback under traffic: every turn once, in order, no model call twice', async () => {
-    expect((await fleet.migrate(old)).child.exitCode).toBe(0);
-    const gateways = [await fleet.gateway(old)];
-    const [firstOld, secondOld] = await Promise.all([fleet.worker(old), fleet.worker(old)]);
-    // Both run on what the new build makes of the schema.
-    expect((await fleet.migrate()).child.exitCode).toBe(0);
-    const load = traffic(gateways, 'roll');
-    await load.more(6);
-    const [newGateway, firstNew] = await Promise.all([fleet.gateway(), fleet.worker()]);
-    gateways.push(newGateway);
-    await load.more(24); // all four together
-    await firstOld.end();
-    const secondNew = await fleet.worker();
-    await secondOld.end();
-    await gateways.shift()?.end();
-    await load.more(12); // new ones only
-    const last: Proc[] = [];
-    if (schemaIsSame) {
-      const [oldGateway, oldWorker] = await Promise.all([fleet.gateway(old), fleet.worker(old)]);
-      last.push(oldWorker);
-      gateways.push(oldGateway);
-      await load.more(12);
-      await firstNew.end();
-      await secondNew.end();
+  test(
+    'O6 P2 P4 T1 C1 a rolling deploy and its rollback under traffic: every turn once, in order, no model call twice',
+    async () => {
+      expect((await fleet.migrate(old)).child.exitCode).toBe(0);
+      const gateways = [await fleet.gateway(old)];
+      const [firstOld, secondOld] = await Promise.all([fleet.worker(old), fleet.worker(old)]);
+      // Both run on what the new build makes of the schema.
+      expect((await fleet.migrate()).child.exitCode).toBe(0);
+      const load = traffic(gateways, 'roll');
+      await load.more(6);
+      const [newGateway, firstNew] = await Promise.all([fleet.gateway(), fleet.worker()]);
+      gateways.push(newGateway);
+      await load.more(24); // all four together
+      await firstOld.end();
+      const secondNew = await fleet.worker();
+      await secondOld.end();
       await gateways.shift()?.end();
-      await load.more(12); // the old ones only
-    } else {
-      last.push(firstNew, secondNew);
-      // A schema that has moved on is not undone by a rollback: the old build says so and touches nothing.
-      const refused = await fleet.worker(old).catch((error: unknown) => error);
-      expect(String(refused)).toContain('newer than this build');
-    }
-    await load.stop();
-    const rows = await allSettled(database.url, 'roll-%');
-    expect(brokenRules(rows)).toEqual([]);
-    expect(rows).toHaveLength(load.answers.size);
-    expect(rows.filter((row) => row.losses > 0)).toEqual([]);
-    for (const message of load.answers.keys())
-      expect([message, fleet.model.count(message)]).toEqual([message, 1]);
-    for (const ended of [firstOld, secondOld]) expect(ended.child.exitCode).toBe(0);
-    // A key of the deploy replays on whatever serves now.
-    const [[message = '', text] = []] = load.answers;
-    const [, thread = ''] = /(roll-\d) number-1\./.exec(message) ?? [];
-    const again = await gateways[0]?.chat(thread, message, { 'idempotency-key': 'k1' });
-    expect(again?.text).toBe(text);
-    expect(again?.headers.get('idempotent-replayed')).toBe('true');
-    await Promise.all([...gateways, ...last].map((proc) => proc.end()));
-  });
+      await load.more(12); // new ones only
+      const last: Proc[] = [];
+      if (schemaIsSame) {
+        const [oldGateway, oldWorker] = await Promise.all([fleet.gateway(old), fleet.worker(old)]);
+        last.push(oldWorker);
+        gateways.push(oldGateway);
+        await load.more(12);
+        await firstNew.end();
+        await secondNew.end();
+        await gateways.shift()?.end();
+        await load.more(12); // the old ones only
+      } else {
+        last.push(firstNew, secondNew);
+        // A schema that has moved on is not undone by a rollback: the old build says so and touches nothing.
+        const refused = await fleet.worker(old).catch((error: unknown) => error);
+        expect(String(refused)).toContain('newer than this build');
+      }
+      await load.stop();
+      const rows = await allSettled(database.url, 'roll-%');
+      expect(brokenRules(rows)).toEqual([]);
+      expect(rows).toHaveLength(load.answers.size);
+      expect(rows.filter((row) => row.losses > 0)).toEqual([]);
+      for (const message of load.answers.keys())
+        expect([message, fleet.model.count(message)]).toEqual([message, 1]);
+      for (const ended of [firstOld, secondOld]) expect(ended.child.exitCode).toBe(0);
+      // A key of the deploy replays on whatever serves now.
+      const [[message = '', text] = []] = load.answers;
+      const [, thread = ''] = /(roll-\d) number-1\./.exec(message) ?? [];
+      const again = await gateways[0]?.chat(thread, message, { 'idempotency-key': 'k1' });
+      expect(again?.text).toBe(text);
+      expect(again?.headers.get('idempotent-replayed')).toBe('true');
+      await Promise.all([...gateways, ...last].map((proc) => proc.end()));
+    },
+    manyStartsMs,
+  );
 });
 
 describe('SIGTERM drains a worker', () => {
