@@ -219,7 +219,7 @@ describe.each(backends)('claims on %s', (kind) => {
     const { turnId } = await s.turn();
     const { claim } = await s.claimed();
     expect(await storage.claims.look([claim])).toEqual(
-      new Map([[turnId, { fence: 1, status: 'running', stream: false, step: 0 }]]),
+      new Map([[turnId, { fence: 1, status: 'running', stream: false, modes: 0, step: 0 }]]),
     );
     await storage.turns.listen(s.thread, turnId);
     expect((await storage.claims.look([claim])).get(turnId)).toMatchObject({ stream: true });

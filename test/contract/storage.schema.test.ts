@@ -170,7 +170,7 @@ describe('faults of SQLite', () => {
     const path = target.kind === 'sqlite' ? target.path : '';
     writeFileSync(path, 'this is not a database file, however long it is'.repeat(100));
     await expect(openStorage({ kind: 'sqlite', path }, strict)).rejects.toMatchObject(
-      saying(/not a database/),
+      saying(/everthread\.db is no SQLite database/),
     );
     const closed = await openStorage({ kind: 'memory' }, strict);
     await closed.close();
