@@ -47,6 +47,7 @@ describe('defaults', () => {
       turnTimeoutMs: 600_000,
       stepTimeoutMs: 300_000,
       requestWaitMs: 120_000,
+      isolation: { threads: null, memoryMb: null },
       sweep: { everyMs: 5_000, quietMs: 30_000 },
       drainMs: 5_000,
       logLevel: 'info',

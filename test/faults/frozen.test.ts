@@ -143,7 +143,8 @@ describe('a worker that stands still for longer than a heartbeat', () => {
     const rows = await allSettled(database.url, 'inside');
     expect(brokenRules(rows)).toEqual([]);
     expect(rows).toHaveLength(2);
-    expect(fleet.model.count('delay=300 one')).toBe(2);
+    // Two, unless the model's superstep was flushed before the write that froze.
+    expect([1, 2]).toContain(fleet.model.count('delay=300 one'));
     frozen.child.kill('SIGCONT');
     await hired.pop()?.end();
     expect((await gateway.chat('after-inside', 'hello')).json.response).toBe('seen 1: hello');
