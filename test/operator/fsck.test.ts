@@ -53,7 +53,11 @@ describe.each(durable)('everthread fsck on %s', (kind) => {
     ['settled_seq_wrong', `UPDATE et_threads SET settled_seq = 1 WHERE ${place}`, []],
     ['head_wrong', `UPDATE et_threads SET head_checkpoint = 'gone' WHERE ${place}`, []],
     ['run_not_recorded', `DELETE FROM et_runs WHERE ${place}`, []],
-    ['run_left_over', `UPDATE et_runs SET epoch = 9 WHERE ${place} AND epoch = 1`, []],
+    [
+      'run_left_over',
+      `INSERT INTO et_runs (tenant, thread_id, epoch, run_id, seen_at_ms) VALUES ($1, $2, 1, 'left', 0)`,
+      [],
+    ],
     ['dead_turn_content', `UPDATE et_turns SET response = 'x' WHERE ${place} AND epoch = 1`, []],
     [
       'dead_turn_open',
