@@ -4,6 +4,7 @@ import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { profileTables } from './cpu-profile.js';
 import { arrivalTables } from './rows/arrival.js';
+import { buildsTables } from './rows/builds.js';
 import { growthTables } from './rows/growth.js';
 import { loadTables } from './rows/load.js';
 import { postgresTables } from './rows/postgres.js';
@@ -21,6 +22,7 @@ const rows: Readonly<Record<string, (stage: Stage) => Promise<readonly Table[]>>
   arrival: arrivalTables,
   start: startTables,
   postgres: postgresTables,
+  builds: buildsTables,
 };
 
 const help = `npm run bench -- [--quick] [--only <row>] [--cpu-prof <folder>]
@@ -35,6 +37,7 @@ const help = `npm run bench -- [--quick] [--only <row>] [--cpu-prof <folder>]
   arrival   tokens of nodes that block, raw and through nginx, and what they cost their neighbours
   start     from the command to ready
   postgres  gateway and worker as processes of their own
+  builds    CPU per turn of this build against the packed one of the deploy tests
 
 The table goes to stdout, progress to stderr. Run it on an otherwise idle machine: it takes about ten minutes.`;
 

@@ -27,6 +27,8 @@ export interface ProductOptions {
   readonly env: Record<string, string>;
   /** Writes a CPU profile, if the bench was asked for one. */
   readonly profiled?: boolean;
+  /** Another build's `bin/everthread.js`. */
+  readonly bin?: string;
 }
 
 /** `everthread dev` on SQLite, ready for turns. */
@@ -45,7 +47,7 @@ export async function startProduct(stage: Stage, options: ProductOptions): Promi
       : { TEMPORAL_ADDRESS: options.temporalAddress }),
   };
   const flags = options.profiled === true ? profileFlags(stage) : [];
-  const proc = everthread(['dev'], env, flags);
+  const proc = everthread(['dev'], env, flags, options.bin);
   stage.parts.add(proc, () => proc.end());
   await untilReady(url, proc);
   const client = httpClient(url);
