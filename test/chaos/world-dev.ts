@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../temporal/ports.js';
-import { everthread, untilReady } from '../support/processes.js';
+import { everthread } from '../support/processes.js';
+import { until } from '../support/until.js';
 import { lookInto } from './look-into.js';
 import type { JournaledModel } from './model.js';
 import { noteChanges, type Sql } from './read-store.js';
@@ -44,8 +45,11 @@ export async function devWorld(model: JournaledModel, options: WorldOptions): Pr
   const url = `http://127.0.0.1:${port}`;
   const heal = async (): Promise<void> => {
     if (dev.paused) dev.resume();
-    if (!dev.proc.alive()) dev.start();
-    await untilReady(url, dev.proc);
+    await until(`${url} to be ready`, async () => {
+      if (!dev.proc.alive()) dev.start();
+      const answer = await fetch(`${url}/readyz`).catch(() => undefined);
+      return answer?.ok === true ? true : undefined;
+    });
   };
   const stop = async (): Promise<void> => {
     // A clean end takes the Temporal server along.
