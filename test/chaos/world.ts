@@ -74,7 +74,7 @@ export interface Kept {
 
 /** What a process says that finds nobody to talk to as it begins. */
 const couldNotStart =
-  /^everthread: .*(not available|cannot be reached|does not answer|gives no connection|no Temporal server answers)/im;
+  /^everthread: .*(not available|cannot be reached|does not answer|gives no connection|no Temporal server answers|connection terminated)/im;
 const restartMs = 300;
 
 export function keep(what: string, deaths: string[], launch: () => Proc): Kept {
