@@ -1,31 +1,18 @@
 /** Threads that live long: signal bursts at the border of continue-as-new, and hibernation between any two turns. */
-import { MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
-import { AIMessage, HumanMessage } from '@langchain/core/messages';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { turnSignalName, workflowIdOf } from '../../contracts/protocol.js';
 import { longRun } from '../../workflows/thread-state.js';
 import { durable, loaded } from '../support/durable.js';
 import type { Durable } from '../support/durable.js';
 import { startTestTemporal } from '../support/temporal-server.js';
+import { gatedEcho } from '../support/gated-echo.js';
 import { until } from '../support/until.js';
 
 /** Longer runs for a person who has time: `EVERTHREAD_TEST_LONG=1`. */
 const long = process.env.EVERTHREAD_TEST_LONG !== undefined;
 const limitMs = long ? 3_600_000 : 120_000;
 
-/** What a message asks a node to wait for. */
-const gates = new Map<string, Promise<void>>();
-const ran: string[] = [];
-const echo = new StateGraph(MessagesAnnotation)
-  .addNode('answer', async ({ messages }) => {
-    const people = messages.filter((m) => HumanMessage.isInstance(m));
-    const text = people.at(-1)?.text ?? '';
-    ran.push(text);
-    await gates.get(text);
-    return { messages: [new AIMessage(`seen ${people.length}: ${text}`)] };
-  })
-  .addEdge(START, 'answer')
-  .compile();
+const { graph: echo, gates, ran } = gatedEcho();
 
 let temporal: Awaited<ReturnType<typeof startTestTemporal>>;
 let system: Durable;

@@ -1,6 +1,4 @@
 /** Temporal goes away and comes back, or loses everything: our own rows are enough to go on. */
-import { MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
-import { AIMessage, HumanMessage } from '@langchain/core/messages';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,23 +11,12 @@ import { createPostgresDatabase } from '../support/database.js';
 import { durable, loaded } from '../support/durable.js';
 import type { Durable } from '../support/durable.js';
 import { testCli } from '../support/temporal-server.js';
+import { gatedEcho } from '../support/gated-echo.js';
 import { until } from '../support/until.js';
 import { brokenRules, startFleet, turnRows } from './fleet.js';
 import type { Fleet, GatewayProc } from './fleet.js';
 
-/** What a message asks a node to wait for. */
-const gates = new Map<string, Promise<void>>();
-let ran: string[] = [];
-const graph = new StateGraph(MessagesAnnotation)
-  .addNode('answer', async ({ messages }) => {
-    const people = messages.filter((m) => HumanMessage.isInstance(m));
-    const text = people.at(-1)?.text ?? '';
-    ran.push(text);
-    await gates.get(text);
-    return { messages: [new AIMessage(`seen ${people.length}: ${text}`)] };
-  })
-  .addEdge(START, 'answer')
-  .compile();
+const { graph, gates, ran } = gatedEcho();
 
 let folder: string;
 let port: number;
@@ -82,7 +69,7 @@ describe('Temporal restored from nothing', () => {
     const ids = ['a', 'c'].map((threadId) => ({ threadId, turnId: `later-${threadId}` }));
     for (const { threadId, turnId } of ids)
       await expect(system.post(threadId, `${threadId} later`, { turnId })).rejects.toThrow();
-    ran = [];
+    ran.length = 0;
     open();
     await start([]);
     for (const turn of [running, behind]) await system.settled(turn);
