@@ -11,13 +11,13 @@ import { limitHeaders, requestLog } from './request.js';
 import { type Handlers, type Method, routes } from './routes.js';
 import { turnWatch } from './wait.js';
 
-/** Each holds its reply as row and as JSON; one that stalls is cut off after half a minute. */
-const longRepliesAtOnce = 4;
+/** Pieces of long replies that are read at once: their garbage is what a process would grow by. */
+const piecesAtOnce = 2;
 
 export function createApp(deps: GatewayDeps): Application {
   const { storage, relay, log, settings } = deps;
   const watch = turnWatch({ turns: storage.turns, relay, pollMs: settings.pollMs, log });
-  const gateway: Gateway = { ...deps, watch, longReplies: places(longRepliesAtOnce) };
+  const gateway: Gateway = { ...deps, watch, places: places(piecesAtOnce) };
   // Every open stream and every waiter listens to it: no leak.
   setMaxListeners(0, deps.closing);
   const app = express();
@@ -30,7 +30,7 @@ export function createApp(deps: GatewayDeps): Application {
       const handler = handlers[method];
       if (handler === undefined) continue;
       const run = (req: Request, res: Response): void | Promise<void> => handler(gateway, req, res);
-      if (method === 'post') route.post(...body, run);
+      if (method === 'post' || method === 'put') route[method](...body, run);
       else route[method](run);
     }
     route.all((req, res) => otherMethod(req, res, Object.keys(handlers)));
@@ -43,7 +43,7 @@ export function createApp(deps: GatewayDeps): Application {
 }
 
 /** What threads say is nobody's to keep on the way. */
-const neverStored: express.RequestHandler = (_req, res, next) => {
+export const neverStored: express.RequestHandler = (_req, res, next) => {
   res.set('Cache-Control', 'no-store');
   next();
 };

@@ -4,7 +4,7 @@ import type { TurnWatch } from './wait.js';
 
 /** What the routes work with: the deps, and what this process has one of. */
 export interface Gateway extends GatewayDeps {
-  /** Long replies are sent to few readers at once, so that readers who take nothing hold little in all. */
-  readonly longReplies: Places;
+  /** Pieces of long replies are read by few at once, so that what a burst of readers leaves behind is little. */
+  readonly places: Places;
   readonly watch: TurnWatch;
 }

@@ -4,6 +4,7 @@ import { reachCrashPoint } from '../contracts/crash-point.js';
 import { type ModeSet, noModes } from '../contracts/stream-modes.js';
 import type { Multitask, TurnInput, TurnRecord } from '../storage/port.js';
 import { acceptTurn, type AcceptedTurn } from './accept.js';
+import { withHeaders } from './call-headers.js';
 import type { Gateway } from './gateway.js';
 import { idempotencyKey, requestDigest } from './idempotency.js';
 import { Problem } from './problem.js';
@@ -43,7 +44,7 @@ export async function postTurn(
   const { input, graph, ifVersion, multitask = 'enqueue' } = ask;
   const accepted = await acceptTurn(gateway, {
     thread: { tenant, threadId },
-    input,
+    input: withHeaders(input, req),
     multitask,
     digest: requestDigest({ input, graph, multitask, ifVersion }),
     // Who is answered at once may join later, and is then shown what was asked for.
@@ -66,7 +67,7 @@ export async function postTurn(
       return;
     case 'stream':
       if (attached && verdict === undefined) await listenTo(gateway, turn, modes);
-      streamTurn(gateway, res, { turn, fresh: !attached, modes });
+      streamTurn(gateway, res, { glance: { kind: 'whole', turn }, fresh: !attached, modes });
       return;
     case 'json':
       await answerWhenSettled(gateway, res, accepted, ask.render);

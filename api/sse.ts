@@ -17,6 +17,8 @@ export interface EventStream {
   readonly closed: boolean;
   /** Sends the last events, however long, as fast as the reader takes them, and ends the stream. */
   finish(events: readonly SseEvent[]): void;
+  /** The same for text that comes piece by piece, asked for as the reader takes it. A source that throws breaks the connection. */
+  finishWith(pieces: AsyncIterable<string>): void;
   /** Ends the stream with the time after which the reader should come back. */
   end(retryMs: number): void;
 }
@@ -33,42 +35,40 @@ export function openEventStream(
   begin(res);
   const { isFull, put, drained } = guarded(res, settings);
   let closed = false;
-  /** What is left of the last events. */
-  let last: Iterator<string> | undefined;
+  /** Lets the last events go on. */
+  let goOn: () => void = () => undefined;
   const write = (text: string): void => {
     if (closed || text === '') return;
     if (res.writableLength > settings.cutBytes) res.destroy();
     else put(text);
   };
-  const putLast = (pieces: Iterator<string>): void => {
-    while (!isFull() && !res.destroyed) {
-      const piece = pieces.next();
-      if (piece.done === true) {
-        res.end();
-        return;
-      }
-      put(piece.value);
-    }
-  };
   const ping = setInterval(() => {
     if (!isFull()) write(': ping\n\n');
   }, settings.pingMs);
-  const close = (pieces: Iterator<string>): void => {
+  const putAll = async (pieces: AsyncIterable<string> | Iterable<string>): Promise<void> => {
+    for await (const piece of pieces) {
+      if (res.destroyed) return;
+      put(piece);
+      while (isFull() && !res.destroyed) await new Promise<void>((resolve) => (goOn = resolve));
+    }
+    res.end();
+  };
+  const close = (pieces: AsyncIterable<string> | Iterable<string>): void => {
     if (closed) return;
     closed = true;
     clearInterval(ping);
-    last = pieces;
-    putLast(pieces);
+    // A stream that breaks off is asked for again; one that ends is not.
+    putAll(pieces).catch(() => res.destroy());
   };
   res.on('drain', () => {
     drained();
-    if (last !== undefined) putLast(last);
-    else if (!closed) on.drain();
+    goOn();
+    if (!closed) on.drain();
   });
   // Not the request's `close`: that comes as soon as its body is read.
   res.on('close', () => {
     closed = true;
-    last = undefined;
+    goOn();
     clearInterval(ping);
     drained();
     on.close();
@@ -82,7 +82,8 @@ export function openEventStream(
       return closed;
     },
     finish: (events) => close(piecesOf(events)),
-    end: (comeBackMs) => close([`retry: ${comeBackMs}\n\n`].values()),
+    finishWith: close,
+    end: (comeBackMs) => close([`retry: ${comeBackMs}\n\n`]),
   };
 }
 
@@ -122,27 +123,31 @@ function guarded(
 
 const written = (event: SseEvent): string => `${headOf(event)}${event.data}\n\n`;
 
-const headOf = ({ event, id }: SseEvent): string =>
+/** An event up to its data. */
+export const headOf = ({ event, id }: Omit<SseEvent, 'data'>): string =>
   `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: `;
 
 /** Small beside what a reader may leave unsent, large beside what a write costs. */
-const pieceChars = 16 << 10;
+const sliceChars = 16 << 10;
 
-/** Cut between characters: each piece is encoded by itself. */
 function* piecesOf(events: readonly SseEvent[]): Generator<string, void> {
   for (const event of events) {
-    const { data } = event;
-    if (data.length <= pieceChars) {
+    if (event.data.length <= sliceChars) {
       yield written(event);
       continue;
     }
     yield headOf(event);
-    for (let at = 0; at < data.length;) {
-      const end = at + pieceChars;
-      const isInside = (data.charCodeAt(end - 1) & 0xfc00) === 0xd800;
-      yield data.slice(at, isInside ? end - 1 : end);
-      at = isInside ? end - 1 : end;
-    }
+    yield* slices(event.data);
     yield '\n\n';
+  }
+}
+
+/** Cut between characters: each slice is encoded by itself. */
+export function* slices(text: string): Generator<string, void> {
+  for (let at = 0; at < text.length;) {
+    const end = at + sliceChars;
+    const isInside = (text.charCodeAt(end - 1) & 0xfc00) === 0xd800;
+    yield text.slice(at, isInside ? end - 1 : end);
+    at = isInside ? end - 1 : end;
   }
 }

@@ -2,8 +2,9 @@
 import type { Response } from 'express';
 import type { Frame, Shown } from '../contracts/frames.js';
 import type { ModeSet } from '../contracts/stream-modes.js';
-import type { TurnRecord } from '../storage/port.js';
+import type { TurnGlance, TurnRecord } from '../storage/port.js';
 import type { Gateway } from './gateway.js';
+import { longBytes, longEnd } from './long-reply.js';
 import { oneAtATime } from './one-at-a-time.js';
 import { type Problem, problemBody, toProblem } from './problem.js';
 import { type EventStream, openEventStream, type SseEvent } from './sse.js';
@@ -20,7 +21,7 @@ import {
   type Shows,
   type Viewer,
 } from './viewer.js';
-import { erased, readTurn } from './wait.js';
+import { erased, readRow } from './wait.js';
 
 /** A gap that no snapshot closed is looked at again after this; drafts are written about as often. */
 const gapMs = 300;
@@ -28,7 +29,7 @@ const gapMs = 300;
 const closingRetryMs = 250;
 
 export interface StreamedTurn {
-  readonly turn: TurnRecord;
+  readonly glance: TurnGlance;
   /** The turn was accepted by this very request: nothing of it can have been missed. */
   readonly fresh: boolean;
   readonly lastEventId?: string | undefined;
@@ -39,7 +40,8 @@ export interface StreamedTurn {
 /** Answers with the stream; returns as soon as it is open. It goes on until the turn settles or the reader leaves. */
 export function streamTurn(gateway: Gateway, res: Response, streamed: StreamedTurn): void {
   const { closing, settings } = gateway;
-  const { turn, fresh, lastEventId, modes } = streamed;
+  const { glance, fresh, lastEventId, modes } = streamed;
+  const { turn } = glance;
   const ends: (() => void)[] = [];
   const out = openEventStream(res, settings.stream, {
     drain: () => advance(view, undefined),
@@ -54,7 +56,6 @@ export function streamTurn(gateway: Gateway, res: Response, streamed: StreamedTu
     read: fresh,
     stale: false,
     gap: undefined,
-    place: 'none',
     look: lookOf(() => view),
   };
   follow(view);
@@ -64,7 +65,7 @@ export function streamTurn(gateway: Gateway, res: Response, streamed: StreamedTu
 
   greet(view, turn);
   if (closing.aborted) onClosing();
-  else if (fresh || verdictOf(turn) !== undefined) take(view, turn);
+  else if (fresh || verdictOf(turn) !== undefined) take(view, glance);
   else view.look();
 }
 
@@ -87,8 +88,6 @@ interface View {
   stale: boolean;
   /** Looks again at a gap that is open. */
   gap: NodeJS.Timeout | undefined;
-  /** A long reply is read and held by few at once. */
-  place: 'none' | 'asked' | 'held';
   /** Reads the row. */
   readonly look: () => void;
   /** What ends with the stream. */
@@ -100,9 +99,12 @@ function lookOf(viewOf: () => View): () => void {
     async () => {
       const view = viewOf();
       view.stale = view.out.isFull();
-      if (view.stale || view.out.closed || view.place === 'asked') return;
+      if (view.stale || view.out.closed) return;
       const { storage, log } = view.gateway;
-      const found = await readTurn({ turns: storage.turns, log }, view.row);
+      const { thread, turnId } = view.row;
+      const found = await readRow({ log, turnId }, () =>
+        storage.turns.glance(thread, turnId, longBytes),
+      );
       if (found !== 'unknown') take(view, found);
     },
     (error) => {
@@ -133,13 +135,13 @@ function takeFrame(view: View, frame: Frame): void {
   if (view.read && !view.out.isFull()) closeGapSoon(view);
 }
 
-function take(view: View, found: TurnRecord | undefined): void {
+function take(view: View, found: TurnGlance | undefined): void {
   if (view.out.closed) return;
   if (found === undefined) {
     view.out.finish([errorEvent(erased(view.row))]);
     return;
   }
-  view.row = headOf(found);
+  view.row = headOf(found.turn);
   view.read = true;
   advance(view, found);
 }
@@ -148,7 +150,8 @@ function take(view: View, found: TurnRecord | undefined): void {
  * Shows what the relay and the row, when it has just been read, allow. A slow reader gets nothing until it has caught up,
  * the end included.
  */
-function advance(view: View, found: TurnRecord | undefined): void {
+function advance(view: View, glance: TurnGlance | undefined): void {
+  const found = glance?.turn;
   const { out, row, gateway } = view;
   if (!view.read || out.closed) return;
   if (out.isFull()) {
@@ -170,9 +173,9 @@ function advance(view: View, found: TurnRecord | undefined): void {
     if (next.viewer === view.viewer) break;
     show(view, next);
   }
-  if (verdict === undefined || found === undefined) closeGapSoon(view);
+  if (verdict === undefined || glance === undefined) closeGapSoon(view);
   else if (out.isFull()) view.stale = true;
-  else finish(view, found, verdict);
+  else finish(view, glance, verdict);
 }
 
 function closeGapSoon(view: View): void {
@@ -189,35 +192,25 @@ function show(view: View, { viewer, events }: Shows): void {
 }
 
 /** The last event of a settled turn: `done` holds the bytes of the JSON answer. */
-function finish(view: View, turn: TurnRecord, verdict: Verdict): void {
-  if (isLong(turn) && view.place !== 'held') {
-    takePlace(view);
+function finish(view: View, glance: TurnGlance, verdict: Verdict): void {
+  const { turn } = glance;
+  if (verdict.kind === 'problem') {
+    view.out.finish([...finalText(view.viewer, spokenText(turn)), errorEvent(verdict.problem)]);
     return;
   }
-  const end: SseEvent =
-    verdict.kind === 'reply'
-      ? { event: 'done', data: replyJson(turn) }
-      : errorEvent(verdict.problem);
-  view.out.finish([...finalText(view.viewer, spokenText(turn)), end]);
+  switch (glance.kind) {
+    case 'whole': {
+      const done: SseEvent = { event: 'done', data: replyJson(turn) };
+      view.out.finish([...finalText(view.viewer, spokenText(turn)), done]);
+      return;
+    }
+    case 'long': {
+      const { storage, places } = view.gateway;
+      const { shows } = view.viewer;
+      view.out.finishWith(longEnd({ turns: storage.turns, places }, glance, shows));
+    }
+  }
 }
-
-/** Until its place is free the reader holds nothing of the reply. */
-function takePlace(view: View): void {
-  if (view.place === 'asked') return;
-  view.place = 'asked';
-  void view.gateway.longReplies.take().then((giveBack) => {
-    view.place = 'held';
-    if (view.out.closed) giveBack();
-    view.ends.push(giveBack);
-    view.look();
-  });
-}
-
-/** A reply that is worth waiting in line for: a thousand readers of shorter ones hold less than a gigabyte. */
-const longChars = 1 << 20;
-
-const isLong = ({ response, messagesJson, valuesJson }: TurnRecord): boolean =>
-  response.length + (messagesJson?.length ?? 0) + (valuesJson?.length ?? 0) > longChars;
 
 const acceptedData = (turn: TurnRecord): Record<string, unknown> => ({
   ...acceptedReply(turn),

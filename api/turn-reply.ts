@@ -2,34 +2,89 @@
  * From a turn's row to what clients see of it. Pure: the same row gives the same bytes, in a JSON answer, in the SSE event
  * `done` and in every replay (P9), since columns come as stored text and fields in one order.
  */
-import type { AcceptedReply, TranscriptMessage, TurnReply } from '../contracts/http.schema.js';
+import type { FailureCode } from '../contracts/failure.js';
+import type {
+  AcceptedReply,
+  FieldWritten,
+  TranscriptMessage,
+  TurnReply,
+} from '../contracts/http.schema.js';
 import type { SettledStatus } from '../contracts/protocol.js';
 import type { TurnRecord } from '../storage/port.js';
 import { Problem } from './problem.js';
 
-export function turnReply(turn: TurnRecord): TurnReply {
+/** A reply's JSON around its two long parts: the text of `response`, and the stored JSON of the turn's messages. */
+export interface ReplyFrame {
+  readonly head: string;
+  readonly middle: string;
+  /** The turn has no output: nothing stands between `middle` and `tail`. */
+  readonly hasMessages: boolean;
+  readonly tail: string;
+}
+
+export function replyFrame(turn: TurnRecord, hasMessages = turn.messagesJson !== null): ReplyFrame {
+  const hasOutput = hasMessages || turn.valuesJson !== null;
+  const output = hasOutput ? `${opened(valuesOf(turn))}"messages":` : 'null';
+  return {
+    head: `${opened(standing(turn))}"response":"`,
+    middle: `","output":${output}`,
+    hasMessages: hasOutput,
+    tail: `${hasOutput ? '}' : ''}${behind(ends(turn))}`,
+  };
+}
+
+/** Which turn it is, and where it stands in its thread. */
+const standing = (turn: TurnRecord) => ({
+  thread_id: turn.thread.threadId,
+  turn_id: turn.turnId,
+  seq: turn.seq,
+  epoch: turn.epoch,
+  version: turn.version ?? turn.baseVersion ?? 0,
+  ...(turn.baseVersion === null ? {} : { base_version: turn.baseVersion }),
+  status: turn.status,
+});
+
+/** What stands behind the output, where there is any. */
+function ends(turn: TurnRecord): Pick<TurnReply, 'interrupts' | 'usage' | 'error'> {
   const interrupts = parsed(turn.interruptsJson) as TurnReply['interrupts'];
   const usage = parsed(turn.usageJson) as TurnReply['usage'];
   return {
-    thread_id: turn.thread.threadId,
-    turn_id: turn.turnId,
-    seq: turn.seq,
-    epoch: turn.epoch,
-    version: turn.version ?? turn.baseVersion ?? 0,
-    ...(turn.baseVersion === null ? {} : { base_version: turn.baseVersion }),
-    status: turn.status,
-    response: turn.response,
-    output: outputOf(turn),
     ...(interrupts === undefined || interrupts.length === 0 ? {} : { interrupts }),
     ...(usage === undefined ? {} : { usage }),
+    ...memoryUpdated(turn),
     ...(turn.failure === null
       ? {}
       : { error: { code: turn.failure.code, message: turn.failure.message } }),
   };
 }
 
+/** The channels beside the messages. One of the name `messages` that is no transcript is not shown. */
+function valuesOf(turn: TurnRecord): object {
+  const { messages: _, ...values } = (parsed(turn.valuesJson) ?? {}) as Record<string, unknown>;
+  return values;
+}
+
+/** An object's JSON that more members follow. */
+function opened(members: object): string {
+  const json = JSON.stringify(members);
+  return json === '{}' ? '{' : `${json.slice(0, -1)},`;
+}
+
+/** An object's end, with these members behind those before. */
+function behind(members: object): string {
+  const json = JSON.stringify(members);
+  return json === '{}' ? '}' : `,${json.slice(1)}`;
+}
+
 /** The bytes of a reply. Never holds a line break, so that it is one SSE data line. */
-export const replyJson = (turn: TurnRecord): string => JSON.stringify(turnReply(turn));
+export function replyJson(turn: TurnRecord): string {
+  const { head, middle, hasMessages, tail } = replyFrame(turn);
+  const messages = hasMessages ? (turn.messagesJson ?? '[]') : '';
+  return `${head}${inJson(turn.response)}${middle}${messages}${tail}`;
+}
+
+/** Text as it stands between the quotes of a JSON string. */
+export const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);
 
 /** What a 202 says: enough to ask again. */
 export const acceptedReply = (turn: TurnRecord): AcceptedReply => ({
@@ -76,11 +131,31 @@ function problemOf(
     case 'failed': {
       const code = turn.failure?.code;
       const message = turn.failure?.message ?? 'The turn failed.';
-      return code === 'resume_stale' || code === 'base_changed'
+      return code !== undefined && isOwnProblem(code)
         ? new Problem(code, message, ids)
         : new Problem('turn_failed', message, { ...ids, ...(code && { failure: code }) });
     }
   }
+}
+
+/** Failures that the client could have known: they are no fault of the graph, and have a code of their own. */
+const ownProblems = [
+  'resume_stale',
+  'base_changed',
+  'invalid_field',
+  'unknown_field',
+  'thread_interrupted',
+] as const satisfies readonly FailureCode[];
+type OwnProblem = (typeof ownProblems)[number];
+const isOwnProblem = (code: FailureCode): code is OwnProblem =>
+  (ownProblems as readonly FailureCode[]).includes(code);
+
+/** The answer to a write of a field: the fields that its own turn has left (F3). */
+export function fieldWrittenJson(turn: TurnRecord): string {
+  const { thread_id, turn_id, seq, epoch, version, status } = standing(turn);
+  const values = (parsed(turn.valuesJson) ?? {}) as Pick<FieldWritten, 'fields'>;
+  const reply = { thread_id, turn_id, seq, epoch, version, status, fields: values.fields };
+  return JSON.stringify(reply satisfies FieldWritten);
 }
 
 /** All that the assistant said in the turn, in order: what a viewer has been shown when nothing got lost. */
@@ -90,10 +165,11 @@ export const spokenText = (turn: TurnRecord): string =>
     .map((message) => message.content)
     .join('');
 
-function outputOf(turn: TurnRecord): TurnReply['output'] {
-  if (turn.valuesJson === null && turn.messagesJson === null) return null;
-  const values = (parsed(turn.valuesJson) ?? {}) as Record<string, TurnReply['output']>;
-  return { ...values, messages: (parsed(turn.messagesJson) ?? []) as TurnReply['output'] };
+/** A channel of this name says whether the turn wrote memory. */
+function memoryUpdated({ valuesJson }: TurnRecord): Pick<TurnReply, 'memory_updated'> {
+  if (valuesJson?.includes('"memory_updated":') !== true) return {};
+  const { memory_updated: updated } = parsed(valuesJson) as Record<string, unknown>;
+  return typeof updated === 'boolean' ? { memory_updated: updated } : {};
 }
 
 /** Columns hold JSON that the settling transaction wrote. */

@@ -4,8 +4,8 @@
  */
 import type { Frame, Shown } from '../contracts/frames.js';
 import { type ModeSet, noModes, showsEvent } from '../contracts/stream-modes.js';
+import { noText, sameText, type TextTrace, traced } from '../contracts/text-trace.js';
 import type { SseEvent } from './sse.js';
-import { noText, sameText, type TextTrace, traced } from './text-trace.js';
 
 export interface Viewer {
   readonly turn: string;

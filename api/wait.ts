@@ -90,7 +90,8 @@ export function untilSettled(
   return new Promise((resolve, reject) => {
     const look = oneAtATime(
       async () => {
-        const row = await readTurn(deps, turn);
+        const { turnId, thread } = turn;
+        const row = await readRow({ log: deps.log, turnId }, () => deps.turns.get(thread, turnId));
         if (row === 'unknown' || signal.aborted) return;
         if (row === undefined) end(() => reject(erased(turn)));
         else if (verdictOf(row) !== undefined) end(() => resolve(row));
@@ -111,15 +112,15 @@ export function untilSettled(
   });
 }
 
-/** The row; `unknown` when the database does not say: the next poll asks again. */
-export async function readTurn(
-  { turns, log }: { readonly turns: TurnStore; readonly log: Logger },
-  turn: Pick<TurnRecord, 'thread' | 'turnId'>,
-): Promise<TurnRecord | undefined | 'unknown'> {
+/** What `read` gives of a turn's row; `unknown` when the database does not say: the next poll asks again. */
+export async function readRow<T>(
+  { log, turnId }: { readonly log: Logger; readonly turnId: string },
+  read: () => Promise<T>,
+): Promise<T | 'unknown'> {
   try {
-    return await turns.get(turn.thread, turn.turnId);
+    return await read();
   } catch (error) {
-    log.warn({ error: nameOf(error), turn: turn.turnId }, 'cannot read a turn');
+    log.warn({ error: nameOf(error), turn: turnId }, 'cannot read a turn');
     return 'unknown';
   }
 }

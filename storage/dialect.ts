@@ -15,6 +15,13 @@ const words: Readonly<Record<string, Readonly<Record<Dialect, string>>>> = {
   'for share': { sqlite: '', postgres: 'FOR SHARE' },
   'skip locked': { sqlite: '', postgres: 'SKIP LOCKED' },
   bytes: { sqlite: 'BLOB', postgres: 'BYTEA' },
+  /** What the assistant says in the messages of turn `t`. */
+  spoken: {
+    sqlite: `(SELECT group_concat(m.value ->> '$.content', '' ORDER BY m.key) FROM json_each(t.messages) m
+      WHERE m.value ->> '$.role' = 'assistant')`,
+    postgres: `(SELECT string_agg(m.value ->> 'content', '' ORDER BY m.n)
+      FROM json_array_elements(t.messages::json) WITH ORDINALITY AS m (value, n) WHERE m.value ->> 'role' = 'assistant')`,
+  },
   /** Keys compare byte by byte in both; a locale's order costs PostgreSQL several times as much. */
   key: { sqlite: 'TEXT NOT NULL', postgres: 'TEXT COLLATE "C" NOT NULL' },
   /** One migration at a time; SQLite has `BEGIN IMMEDIATE` for it. The number is arbitrary and ours. */

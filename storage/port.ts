@@ -7,9 +7,13 @@ import type { Draft } from '../contracts/frames.js';
 import type { Failure, FailureCode } from '../contracts/failure.js';
 import type { TranscriptMessage, TurnInterrupt, Usage } from '../contracts/http.schema.js';
 import type { ModeSet } from '../contracts/stream-modes.js';
+import type { SpokenTrace } from '../contracts/text-trace.js';
 import type { SettledStatus, StoredThread, ThreadKey, TurnStatus } from '../contracts/protocol.js';
+import type { TurnInput } from '../contracts/turn-input.js';
+import type { FactVectors, MemoryStore } from '../memory/store.js';
 import type { Accepted, AcceptTurn } from './accept-port.js';
 import type { ErasureStore } from './erasure-port.js';
+import type { GraphStoreRows } from './graph-store/port.js';
 import type { Attempt, AttemptOptions, FlushRows } from './saver/port.js';
 import type { AttemptReads } from './saver/reads.js';
 
@@ -40,6 +44,10 @@ export interface Storage {
   readonly threads: ThreadStore;
   readonly claims: ClaimStore;
   readonly erasure: ErasureStore;
+  /** Long-term memory of users. It belongs to no thread: deleting one leaves it. */
+  readonly memory: MemoryStore & FactVectors;
+  /** Items of graphs' own stores. They belong to namespaces: deleting a thread leaves them. */
+  readonly graphStore: GraphStoreRows;
   /** Opens the saver of one attempt (P5). */
   openAttempt(options: AttemptOptions): Promise<Attempt>;
   /** What an attempt reads, for a saver that stands in another thread. */
@@ -51,14 +59,9 @@ export interface Storage {
 
 // --- gateway: turns ---------------------------------------------------------------------------
 
-/** What a turn asks of its graph. `message` becomes one human message whose id is the turn id. */
-export type TurnInput =
-  | { readonly kind: 'message'; readonly text: string }
-  | { readonly kind: 'input'; readonly value: unknown }
-  | { readonly kind: 'resume'; readonly value: unknown };
-
 export type Multitask = 'enqueue' | 'reject' | 'interrupt' | 'rollback';
 
+export type { TurnInput } from '../contracts/turn-input.js';
 export type { AcceptTurn, Accepted, MovedTurn } from './accept-port.js';
 
 /** One turn's row. JSON columns come as stored text, so a replay is the same bytes. */
@@ -90,6 +93,14 @@ export interface TurnRecord {
   readonly draft: Draft | null;
 }
 
+/** A turn for one reader. */
+export type TurnGlance =
+  | { readonly kind: 'whole'; readonly turn: TurnRecord }
+  /** Without `response` and `messagesJson`: they are read in pieces. `spoken` is null in rows of earlier builds. */
+  | { readonly kind: 'long'; readonly turn: TurnRecord; readonly spoken: SpokenTrace | null };
+/** `spoken`: what the assistant's messages say, one after the other. */
+export type TurnPart = 'response' | 'messages' | 'spoken';
+
 export type Cancelled =
   | { readonly kind: 'cancelled'; readonly turn: TurnRecord }
   | { readonly kind: 'already_settled'; readonly turn: TurnRecord }
@@ -104,6 +115,15 @@ export interface TurnStore {
   findAccepted(thread: ThreadKey, turnId: string): Promise<TurnRecord | undefined>;
   /** A turn of any epoch of this thread; one of a dead epoch reads as `aborted` without content. */
   get(thread: ThreadKey, turnId: string): Promise<TurnRecord | undefined>;
+  /** As `get`, for who holds no long text: more than `maxBytes` of reply and messages is left out. */
+  glance(thread: ThreadKey, turnId: string, maxBytes: number): Promise<TurnGlance | undefined>;
+  /** `length` characters (code points) of a part, '' behind its end; undefined when the thread is deleted. */
+  piece(
+    thread: ThreadKey,
+    turnId: string,
+    part: TurnPart,
+    at: { readonly from: number; readonly length: number },
+  ): Promise<string | undefined>;
   /** Cheap look at many waited-for turns at once: turn id → status, fence and step. */
   peek(turnIds: readonly string[]): Promise<ReadonlyMap<string, TurnLook>>;
   /** Marks that somebody listens, to these stream modes too (DESIGN 15.2). */
@@ -158,6 +178,13 @@ export interface StateView {
   readonly next: readonly string[];
   readonly interrupts: readonly TurnInterrupt[];
 }
+/** One channel of a committed state. */
+export interface ChannelView extends Pick<StateView, 'version' | 'epoch'> {
+  /** The graph that the thread is bound to. */
+  readonly graph: string | null;
+  /** Undefined when the state does not have it. */
+  readonly value: unknown;
+}
 export interface HistoryEntry {
   readonly version: number;
   readonly turnId: string;
@@ -184,6 +211,8 @@ export interface ThreadStore {
     limit: number,
   ): Promise<MessagePage | undefined>;
   state(thread: ThreadKey): Promise<StateView | undefined>;
+  /** Reads one channel of the committed state and nothing of the others: as cheap in a long thread as in a new one. */
+  channel(thread: ThreadKey, name: string): Promise<ChannelView | undefined>;
   history(
     thread: ThreadKey,
     beforeVersion: number | null,
@@ -228,6 +257,8 @@ export interface ClaimedTurn {
   readonly baseVersion: number;
   /** The head that the turn stands on (P5); null in a new thread. */
   readonly head: { readonly checkpointId: string; readonly seq: number } | null;
+  /** The head is an earlier version's: what came after it is not of this turn's past. */
+  readonly forks: boolean;
   /** Finished, flushed supersteps of this turn. */
   readonly step: number;
   /** The head is interrupted and this is a plain turn: dangling tool calls are closed first (P7). Also after `interrupt` (P6). */
@@ -247,7 +278,7 @@ export type Claimed =
   | { readonly kind: 'idle'; readonly after: Progress }
   /** A later activity or attempt of the same run holds the turn (P3): this one is a zombie. */
   | { readonly kind: 'refused' }
-  /** Settled in the claiming transaction: poison, deadline, resume_stale, base_changed. */
+  /** Settled in the claiming transaction: poison, deadline, resume_stale, base_changed, thread_interrupted. */
   | {
       readonly kind: 'failed';
       readonly claim: Claim;

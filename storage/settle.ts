@@ -1,5 +1,6 @@
 /** The commit: the last rows, the reply, version + 1, status and the new head are one transaction (DESIGN 4.3). */
 import { reachCrashPoint } from '../contracts/crash-point.js';
+import { noText, type SpokenTrace, traced } from '../contracts/text-trace.js';
 import type { Failure } from '../contracts/failure.js';
 import type { Claim, Settled, Settlement } from './port.js';
 import type { FlushRows } from './saver/port.js';
@@ -30,18 +31,35 @@ export interface FinishText {
   readonly interrupts: string | null;
   readonly next: string;
   readonly usage: string | null;
+  /** Of a turn that readers may get in pieces; null for the others, which are compared whole. */
+  readonly spokenTrace: string | null;
 }
+
+/** No text of fewer characters is long for a reader (see `TurnStore.glance`). */
+const tracedChars = 1 << 16;
 
 export const finishText = (s: Finish): FinishText => ({
   status: s.kind,
   checkpointId: s.checkpointId,
   response: repairText(s.response),
   messages: canonicalJson(s.messages),
+  spokenTrace: spokenTrace(s),
   valuesJson: canonicalText(s.valuesJson),
   interrupts: s.kind === 'interrupted' ? canonicalJson(s.interrupts) : null,
   next: canonicalJson(s.next),
   usage: s.usage === undefined ? null : canonicalJson(s.usage),
 });
+
+function spokenTrace({ response, messages }: Finish): string | null {
+  const said = messages.filter(({ role }) => role === 'assistant').map(({ content }) => content);
+  const chars = said.reduce((sum, { length }) => sum + length, response.length);
+  if (chars < tracedChars) return null;
+  const spoken: SpokenTrace = {
+    ...said.reduce((trace, text) => traced(trace, repairText(text)), noText),
+    isResponse: said.length === 1 && said[0] === response,
+  };
+  return JSON.stringify(spoken);
+}
 
 /** Commits or interrupts the turn under its claim (P3, P4). */
 export function* settleTurn(claim: Claim, finish: FinishText, rows: FlushRows | null): Tx<Settled> {
@@ -67,11 +85,11 @@ export function* settleTurn(claim: Claim, finish: FinishText, rows: FlushRows | 
 const writeReply = (claim: Claim, finish: FinishText, version: number): Tx<Leftovers | undefined> =>
   first<Leftovers>(
     `UPDATE et_turns SET status = $7, version = $8, checkpoint_id = $9, response = $10, messages = $11, values_json = $12,
-       interrupts = $13, usage_json = $14, settled_at_ms = {now}
+       interrupts = $13, usage_json = $14, spoken_trace = $15, settled_at_ms = {now}
      WHERE ${underClaim} RETURNING has_rows, has_draft`,
     ...claimed(claim),
     ...[finish.status, version, finish.checkpointId, finish.response, finish.messages],
-    ...[finish.valuesJson, finish.interrupts, finish.usage],
+    ...[finish.valuesJson, finish.interrupts, finish.usage, finish.spokenTrace],
   );
 
 /** The activity gives up: final error, or a state that cannot be stored. */

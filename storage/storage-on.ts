@@ -6,12 +6,15 @@ import { deleteThread } from './delete.js';
 import { erasureOn } from './erasure.js';
 import { draftsPerTransaction, saveDrafts } from './drafts.js';
 import { failTry, flushRows, yieldClaim } from './flush.js';
+import { glanceAt, pieceOf } from './long-turn.js';
+import { graphStoreOn } from './graph-store/graph-store-on.js';
 import { lookAt } from './look.js';
+import { memoryOn } from './memory/memory-on.js';
 import { transcript } from './messages.js';
 import type { ClaimStore, Storage, StorageKind, ThreadStore, TurnStore } from './port.js';
 import { attemptReads, openAttempt } from './saver/attempt.js';
 import { failTurn, finishText, lookUpClaim, settleTurn } from './settle.js';
-import { stateOf } from './state.js';
+import { channelOf, stateOf } from './state.js';
 import { takeQuiet } from './sweep.js';
 import { createThread, getThread, threadHistory } from './threads.js';
 import { findAccepted, getTurn } from './turns.js';
@@ -32,6 +35,8 @@ export const storageOn = ({ kind, store, driver, close }: OpenedStorage): Storag
   threads: threadsOn(driver),
   claims: claimsOn(driver),
   erasure: erasureOn(driver),
+  memory: memoryOn(driver),
+  graphStore: graphStoreOn(driver),
   openAttempt: (options) => openAttempt(driver, options),
   attemptReads: (turn) => attemptReads(driver, turn),
   ping: async () => {
@@ -45,6 +50,8 @@ const turnsOn = (driver: Driver): TurnStore => ({
   accept: (input) => driver.write(() => acceptTurn(input)),
   findAccepted: (thread, turnId) => driver.write(() => findAccepted(thread, turnId)),
   get: (thread, turnId) => driver.read(() => getTurn(thread, turnId)),
+  glance: (thread, turnId, maxBytes) => driver.read(() => glanceAt(thread, turnId, maxBytes)),
+  piece: (thread, turnId, part, at) => driver.read(() => pieceOf(thread, turnId, part, at)),
   peek: (turnIds) => driver.read(() => lookAt(turnIds)),
   listen: async (thread, turnId, modes) => {
     await driver.write(() => listenTo(thread, turnId, modes));
@@ -57,6 +64,7 @@ const threadsOn = (driver: Driver): ThreadStore => ({
   get: (thread) => driver.read(() => getThread(thread)),
   messages: (thread, after, limit) => driver.read(() => transcript(thread, after, limit)),
   state: (thread) => stateOf(driver, thread),
+  channel: (thread, name) => channelOf(driver, thread, name),
   history: (thread, before, limit) => driver.read(() => threadHistory(thread, before, limit)),
   delete: async (thread) => {
     const deleted = await driver.write(() => deleteThread(thread));

@@ -42,12 +42,19 @@ interface DraftColumns {
   readonly draft_seq: number;
   readonly draft_text: string;
 }
-type RecordRow = TurnRow & Partial<DraftColumns>;
+export type RecordRow = TurnRow & Partial<DraftColumns>;
 
-const withDraft = `SELECT ${recordColumns.map((c) => `t.${c}`).join(', ')},
-    d.fence AS draft_fence, d.step AS draft_step, d.frame_seq AS draft_seq, d.text AS draft_text
+/** Turns `t` with their drafts; `show` gives the expression of a column, `more` stands behind them all. */
+export const selectTurn = (show: (column: string) => string, ...more: readonly string[]): string =>
+  `SELECT ${[...recordColumns.map(show), ...draftColumns, ...more].join(', ')}
   FROM et_turns t LEFT JOIN et_drafts d
     ON d.tenant = t.tenant AND d.thread_id = t.thread_id AND d.epoch = t.epoch AND d.seq = t.seq`;
+
+const draftColumns = [
+  ...['d.fence AS draft_fence', 'd.step AS draft_step'],
+  ...['d.frame_seq AS draft_seq', 'd.text AS draft_text'],
+];
+const withDraft = selectTurn((column) => `t.${column}`);
 
 /** Found only under its own thread, in any epoch. */
 export const turnById = (thread: ThreadKey, turnId: string): Tx<RecordRow | undefined> =>

@@ -2,6 +2,8 @@
 import type { Request, Response } from 'express';
 import { z } from 'zod';
 import { reachCrashPoint } from '../../contracts/crash-point.js';
+import type { CallConfig } from '../../contracts/call-config.js';
+import { callConfigOf, type CallFields } from '../../contracts/call.schema.js';
 import {
   chatRequestSchema,
   type InvokeReply,
@@ -9,9 +11,12 @@ import {
   type TurnRequest,
   turnRequestSchema,
 } from '../../contracts/http.schema.js';
-import type { TurnInput, TurnRecord } from '../../storage/port.js';
+import type { ThreadKey } from '../../contracts/protocol.js';
+import type { RunInput } from '../../contracts/turn-input.js';
+import type { TurnRecord } from '../../storage/port.js';
 import { parseBody } from '../body.js';
 import type { Gateway } from '../gateway.js';
+import { longBytes } from '../long-reply.js';
 import { listenTo, postTurn } from '../post-turn.js';
 import { Problem } from '../problem.js';
 import { note } from '../request.js';
@@ -26,7 +31,10 @@ export async function createTurn(gateway: Gateway, req: Request, res: Response):
   const body = parseBody(turnRequestSchema, req);
   await postTurn(gateway, req, res, {
     ids: { path: String(req.params.thread) },
-    input: inputOf(body),
+    input: {
+      ...{ ...inputOf(body), ...userOf(body), ...callOf(body) },
+      ...(body.from_version !== undefined && { fromVersion: body.from_version }),
+    },
     graph: body.graph,
     multitask: body.multitask,
     ifVersion: body.if_version,
@@ -39,7 +47,7 @@ export async function chat(gateway: Gateway, req: Request, res: Response): Promi
   const body = parseBody(chatRequestSchema, req);
   await postTurn(gateway, req, res, {
     ids: { body: body.thread_id },
-    input: { kind: 'message', text: body.message },
+    input: { kind: 'message', text: body.message, ...userOf(body), ...callOf(body) },
     graph: body.graph,
     multitask: body.multitask,
     ifVersion: body.if_version,
@@ -59,7 +67,8 @@ export async function invokeAgent(gateway: Gateway, req: Request, res: Response)
 
 /** Any turn as it is: to have failed is no failure of the GET. */
 export async function showTurn(gateway: Gateway, req: Request, res: Response): Promise<void> {
-  const turn = await findTurn(gateway, req, res);
+  const { turns } = gateway.storage;
+  const turn = await findTurn(gateway, req, res, (thread, id) => turns.get(thread, id));
   if (turn.status === 'aborted') throw problemOf(turn);
   res.type('application/json').send(replyJson(turn));
 }
@@ -67,10 +76,13 @@ export async function showTurn(gateway: Gateway, req: Request, res: Response): P
 /** Joins or resumes a turn's stream; never starts work. */
 export async function joinTurn(gateway: Gateway, req: Request, res: Response): Promise<void> {
   const modes = modesAsked(streamAskOf(req.query));
-  const turn = await findTurn(gateway, req, res);
+  const glance = await findTurn(gateway, req, res, (thread, turnId) =>
+    gateway.storage.turns.glance(thread, turnId, longBytes),
+  );
+  const { turn } = glance;
   const lastEventId = singleHeader(req, 'last-event-id');
   if (verdictOf(turn) === undefined) await listenTo(gateway, turn, modes);
-  streamTurn(gateway, res, { turn, fresh: false, lastEventId, modes });
+  streamTurn(gateway, res, { glance, fresh: false, lastEventId, modes });
 }
 
 /** P6: the transaction settles the turn; whoever runs or awaits it sees the row. */
@@ -97,8 +109,21 @@ export async function cancelTurn(gateway: Gateway, req: Request, res: Response):
   res.type('application/json').send(replyJson(outcome.turn));
 }
 
-function inputOf(body: TurnRequest): TurnInput {
+const userOf = ({ user_id }: { readonly user_id?: string | undefined }) =>
+  user_id === undefined ? {} : { userId: user_id };
+
+function callOf(body: CallFields): { readonly call?: CallConfig } {
+  const call = callConfigOf(body);
+  return call === undefined ? {} : { call };
+}
+
+function inputOf(body: TurnRequest): RunInput {
   if (body.message !== undefined) return { kind: 'message', text: body.message };
+  if (body.command !== undefined) {
+    return Object.hasOwn(body.command, 'resume')
+      ? { kind: 'resume', value: body.command.resume }
+      : { kind: 'input', value: null };
+  }
   // The key counts, not its value: `{"resume": null}` passes a static breakpoint (DESIGN 15.7).
   return Object.hasOwn(body, 'resume')
     ? { kind: 'resume', value: body.resume }
@@ -114,9 +139,14 @@ function invokeReply(turn: TurnRecord): string {
   return JSON.stringify(reply);
 }
 
-async function findTurn(gateway: Gateway, req: Request, res: Response): Promise<TurnRecord> {
+async function findTurn<T>(
+  gateway: Gateway,
+  req: Request,
+  res: Response,
+  read: (thread: ThreadKey, turnId: string) => Promise<T | undefined>,
+): Promise<T> {
   const thread = await pathThread(gateway, req, res);
-  const turn = await gateway.storage.turns.get(thread, turnIdOf(req, res));
+  const turn = await read(thread, turnIdOf(req, res));
   if (turn === undefined) throw unknownTurn();
   return turn;
 }

@@ -9,7 +9,7 @@ import {
   type Shows,
   type Viewer,
 } from '../../api/viewer.js';
-import { noText, traced } from '../../api/text-trace.js';
+import { noText, traced } from '../../contracts/text-trace.js';
 import type { Frame, FrameBody, Shown } from '../../contracts/frames.js';
 
 const token = (fence: number, seq: number, text: string, step = 0): Frame => ({

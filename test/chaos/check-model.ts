@@ -59,14 +59,26 @@ function* checkCost({ calls }: Indexed, { turns, unclear }: Known): Iterable<Vio
   }
 }
 
-/** A call is shown the turns committed before its own, in order, and its own text. */
-function* checkBase({ calls, lives, store }: Indexed, { turns }: Known): Iterable<Violation> {
+/**
+ * A call is shown the turns committed before its own, in order, and its own text. Left out are calls of which nothing says
+ * whose they are: a request without an answer may have been a turn that a delete erased before its key was sent again.
+ */
+function* checkBase(
+  { calls, lives, ops, store }: Indexed,
+  { turns, unclear }: Known,
+): Iterable<Violation> {
   const epochs = new Map(store.threads.map((row) => [row.thread, row.epoch]));
+  const unanswered = new Set(
+    ops
+      .filter(({ kind, turnId }) => kind === 'turn' && turnId === undefined)
+      .flatMap(({ text }) => canariesIn(text ?? '')),
+  );
   const lines = new Map<string, ReturnType<typeof lineOf>>();
   for (const call of calls) {
     const own = turns.get(call.canary);
     const turn = own?.[0];
     if (turn === undefined || own?.length !== 1) continue;
+    if (unclear.has(turn.thread) && unanswered.has(call.canary)) continue;
     if (epochs.get(turn.thread) !== turn.epoch || turn.text === '') continue;
     const life = lifeOf(turn);
     const line = lines.get(life) ?? lineOf(lives.get(life) ?? []);

@@ -20,3 +20,8 @@ export function traced(before: TextTrace, more: string): TextTrace {
 
 export const sameText = (one: TextTrace, other: TextTrace): boolean =>
   one.chars === other.chars && one.a === other.a && one.b === other.b;
+
+/** What a turn said in all, as its row keeps it. `isResponse`: nothing but the response. */
+export interface SpokenTrace extends TextTrace {
+  readonly isResponse: boolean;
+}
