@@ -9,8 +9,10 @@ export interface Migration {
   readonly name: string;
   readonly statements: readonly string[];
   readonly checksum: string;
+  /** It only adds: a build that does not know it reads and writes as before. */
+  readonly additive: boolean;
 }
-type Applied = Pick<Migration, 'name' | 'checksum'>;
+type Applied = Pick<Migration, 'name' | 'checksum'> & Partial<Pick<Migration, 'additive'>>;
 
 const folder = new URL('./migrations/', import.meta.url);
 
@@ -19,9 +21,11 @@ export function knownMigrations(): readonly Migration[] {
   const files = readdirSync(folder).filter((file) => file.endsWith('.sql'));
   return files.sort().map((file) => {
     const text = readFileSync(new URL(file, folder), 'utf8');
+    const statements = statementsOf(text);
     return {
       name: file.replace(/\.sql$/, ''),
-      statements: statementsOf(text),
+      statements,
+      additive: statements.every(isAdditive),
       checksum: createHash('sha256').update(text).digest('hex'),
     };
   });
@@ -35,13 +39,20 @@ const statementsOf = (text: string): string[] =>
     .map((statement) => statement.trim())
     .filter((statement) => statement !== '');
 
+/** New tables, indexes that refuse nothing, and columns that an INSERT may leave out. */
+const isAdditive = (statement: string): boolean =>
+  /^CREATE (?:TABLE|INDEX)\b/.test(statement) ||
+  /^ALTER TABLE \w+ ADD COLUMN (?!.*\bNOT NULL\b(?!.*\bDEFAULT\b))/s.test(statement);
+
 /** 8 characters of 36: two databases of one installation never share a run (P1). */
 export const newStoreId = (): string =>
   Array.from({ length: 8 }, () => randomInt(36).toString(36)).join('');
 
 /** Brings the schema up to this build and gives the names of what it applied. All or nothing. */
-export const migrate = (driver: Driver): Promise<readonly string[]> =>
-  driver.write(() => migrateSchema(knownMigrations()));
+export const migrate = (
+  driver: Driver,
+  known: readonly Migration[] = knownMigrations(),
+): Promise<readonly string[]> => driver.write(() => migrateSchema(known));
 
 function* migrateSchema(known: readonly Migration[]): Tx<readonly string[]> {
   yield* query('{migration lock}');
@@ -57,7 +68,7 @@ function* migrateSchema(known: readonly Migration[]): Tx<readonly string[]> {
   if (missing.length === 0) return [];
   yield* run(
     `UPDATE et_schema SET migrations = $1, digest = $2`,
-    JSON.stringify(known.map(({ name, checksum }) => ({ name, checksum }))),
+    JSON.stringify(known.map(({ name, checksum, additive }) => ({ name, checksum, additive }))),
     yield* liveDigest(),
   );
   return missing.map(({ name }) => name);
@@ -135,15 +146,15 @@ export const storeIdOf = (driver: Driver): Promise<string> =>
   });
 
 function refuseOthers(known: readonly Migration[], applied: readonly Applied[]): void {
-  const newer = applied[known.length];
+  const newer = applied.slice(known.length).find(({ additive }) => additive !== true);
   if (newer !== undefined) {
     throw new SchemaMismatch(
       `The database is newer than this build (it has migration ${newer.name}). Run a build that knows it.`,
     );
   }
-  const altered = applied.find(
-    ({ name, checksum }, i) => known[i]?.name !== name || known[i].checksum !== checksum,
-  );
+  const altered = applied
+    .slice(0, known.length)
+    .find(({ name, checksum }, i) => known[i]?.name !== name || known[i].checksum !== checksum);
   if (altered !== undefined) {
     throw new SchemaMismatch(
       `Migration ${altered.name} of the database differs from this build's. ` +

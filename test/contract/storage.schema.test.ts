@@ -12,7 +12,7 @@ import { migrateStorage, openStorage, type StorageTarget } from '../../storage/o
 import { SchemaMismatch, StorageUnavailable } from '../../storage/port.js';
 import { storageOn } from '../../storage/storage-on.js';
 import { first, query } from '../../storage/tx.js';
-import { durable, emptyTarget, onPostgres } from '../support/database.js';
+import { driverOf, durable, emptyTarget, onPostgres } from '../support/database.js';
 import { Scenario } from '../support/storage-scenario.js';
 
 const undo: (() => unknown)[] = [];
@@ -101,6 +101,29 @@ describe.each(durable)('the schema on %s', (kind) => {
     await tamper(target, sql);
     await expect(openStorage(target, strict)).rejects.toThrow(SchemaMismatch);
     await expect(openStorage(target, strict)).rejects.toThrow(message);
+  });
+
+  test.each([
+    ['O6 one that a newer build only added to is used', 'ADD COLUMN later TEXT', true],
+    ['one that a newer build changed is refused', 'RENAME COLUMN step TO stride', false],
+  ])('%s', async (_, change, additive) => {
+    const target = await empty(kind);
+    const later = { name: '9999_later', checksum: 'x', additive };
+    const statements = [`ALTER TABLE et_turns ${change}`];
+    const driver = await driverOf(target);
+    await migrate(driver, [...knownMigrations(), { ...later, statements }]);
+    await driver.close();
+    if (!additive) return expect(openStorage(target, strict)).rejects.toThrow(/newer.*9999_later/);
+    const storage = await openStorage(target, { autoMigrate: true });
+    const s = new Scenario(storage);
+    expect((await s.committed()).status).toBe('committed');
+    await storage.close();
+  });
+
+  test('O6 a migration says by its statements whether it only adds', () => {
+    const byName = new Map(knownMigrations().map((one) => [one.name, one.additive]));
+    expect(byName.get('0006_spoken-trace')).toBe(true);
+    expect(byName.get('0001_threads-and-turns')).toBe(false);
   });
 
   test('a migration that fails half-way leaves nothing behind', async () => {

@@ -53,7 +53,7 @@ export async function openDriver(
   return { storage, driver, target, close };
 }
 
-async function driverOf(target: StorageTarget): Promise<Driver> {
+export async function driverOf(target: StorageTarget): Promise<Driver> {
   if (target.kind === 'postgres') return await postgresDriver(target);
   return sqliteDriver(target.kind === 'memory' ? ':memory:' : target.path);
 }
