@@ -56,7 +56,7 @@ describe('answers from the conversation', () => {
 describe('answers from the documents, with their source', () => {
   test.each([
     ['What survives a crash?', /last finished step.*from crashes\.md/],
-    ['How do I stream tokens?', /text\/event-stream.*from http-api\.md/],
+    ['How do I stream tokens?', /text\/event-stream.*from streaming\.md/],
     ['Which port does it listen on?', /8080.*from settings\.md/],
     ['How many characters may a message have?', /100,000.*from limits\.md/],
     ['What is Everthread?', /LangGraph.*from what-is-everthread\.md/],

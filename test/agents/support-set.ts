@@ -1,0 +1,83 @@
+/** What people ask support in four languages: said vaguely, said so that the shipped documents know, and beyond them. */
+
+export const vague: readonly string[] = [
+  ...[
+    'help',
+    'Help!',
+    'hi',
+    'Hello, I need some help please',
+    'It does not work',
+    "it doesn't work anymore",
+  ],
+  ...[
+    'I have a problem',
+    'something is wrong with my app',
+    'I get an error',
+    '???',
+    'why?',
+    'HELP ME ASAP',
+    '🙁',
+  ],
+  ...[
+    '도와주세요',
+    '안녕하세요, 문제가 있어요',
+    '이거 왜 안 되나요?',
+    '오류가 났어요',
+    '질문 있습니다',
+    '사용 방법을 알려 주세요',
+  ],
+  ...[
+    'ayuda',
+    'Hola, necesito ayuda por favor',
+    'No funciona',
+    'Tengo un problema',
+    '¿Me puede ayudar con una duda?',
+  ],
+  ...['帮帮我', '你好，我遇到了问题', '不能用了', '出错了怎么办', '请问一下', '这个为什么不行？'],
+];
+
+/** Question and the document that answers it. */
+export const known: readonly (readonly [string, string])[] = [
+  ['How do I resume a stream after my connection drops?', 'streaming'],
+  ['My SSE connection broke. Can I reconnect without losing tokens?', 'streaming'],
+  ['What does the reset event mean?', 'streaming'],
+  ['How can I make sure that a message is not processed twice?', 'http-api'],
+  ['What happens when I reuse an idempotency key with another body?', 'http-api'],
+  ['How do I delete a conversation?', 'deletion'],
+  ['How do I back up the SQLite database?', 'deletion'],
+  ['What survives a crash of the worker?', 'crashes'],
+  ['Which environment variable sets the model?', 'settings'],
+  ['Which port does the gateway listen on?', 'settings'],
+  ['How do I deploy to production on several hosts?', 'deploy'],
+  ['Can I upgrade without downtime?', 'deploy'],
+  ['Does it work with PgBouncer?', 'deploy'],
+  ['What does 409 graph_mismatch mean?', 'errors'],
+  ['Why do I get 503 unavailable?', 'errors'],
+  ['How long may a message be at most? How many characters?', 'limits'],
+  ['How do I cancel a running turn?', 'threads'],
+  ['What happens if I send a second message while a turn is running?', 'threads'],
+  ['Are card numbers masked before they are stored?', 'memory'],
+  ['How can a user erase what is remembered about him?', 'memory'],
+  ['Can support answer from my own documents?', 'agents'],
+  ['What is Everthread?', 'what-is-everthread'],
+  ['연결이 끊기면 스트림을 어떻게 이어받나요?', 'streaming'],
+  ['대화를 삭제하려면 어떻게 하나요?', 'deletion'],
+  ['¿Cómo reanudo un stream después de perder la conexión?', 'streaming'],
+  ['¿Cómo borro una conversación?', 'deletion'],
+  ['连接断开后怎么恢复流式输出？', 'streaming'],
+  ['怎么删除一个对话？', 'deletion'],
+];
+
+export const unknown: readonly string[] = [
+  'What is the boiling point of tungsten hexafluoride at 3 bar?',
+  'Who won the football world cup in 2018?',
+  'How do I delete my Facebook account?',
+  'What is the capital of France?',
+  'How much does the enterprise plan cost per month?',
+  'Can you write a poem about the sea?',
+  'Do you have a Python SDK with pandas support?',
+  'What is the phone number of the sales office in Berlin?',
+  '서울의 내일 날씨를 알려 주세요',
+  '¿Cuál es la receta de la paella valenciana?',
+  '北京明天的天气怎么样？',
+];
