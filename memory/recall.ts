@@ -1,6 +1,7 @@
 /** What long-term memory adds to a prompt: chosen once per turn by what was asked, and said with how far it is trusted (M12). */
 import { examplesText, type Episode } from './episodes/episode.js';
 import { isActive, type Fact } from './facts/fact.js';
+import { fused } from './search/meaning.js';
 import { rank } from './search/rank.js';
 
 /** What is known of a user. */
@@ -23,27 +24,38 @@ const always =
 const mostAlways = 5;
 const mostFacts = 8;
 
-/** Chooses what fits. Pure; ended and expired facts are never recalled. */
-export function recall(known: Known, query: string, now: string): Recalled {
+/**
+ * Chooses what fits. Pure; ended and expired facts are never recalled.
+ * @param similar ids of facts that are near by meaning, best first: fused with those found by words
+ */
+export function recall(
+  known: Known,
+  query: string,
+  now: string,
+  similar: readonly string[] = [],
+): Recalled {
   const active = known.facts.filter((f) => isActive(f, now));
   const profile = active.filter((f) => always.test(f.predicate)).slice(-mostAlways);
-  const found = rank(
-    active
-      .filter((f) => !profile.includes(f))
-      .map((f) => ({ id: f.id, text: `${f.text} ${f.subject} ${f.predicate}` })),
+  const others = active.filter((f) => !profile.includes(f));
+  const byWords = rank(
+    others.map((f) => ({ id: f.id, text: `${f.text} ${f.subject} ${f.predicate}` })),
     query,
     mostFacts,
-  );
-  const facts = [...profile, ...found.flatMap(({ id }) => active.filter((f) => f.id === id))];
+  ).map(({ id }) => id);
+  const found = fused([byWords, similar], mostFacts);
+  const facts = [...profile, ...found.flatMap((id) => others.filter((f) => f.id === id))];
   const fresh = known.episodes.filter((e) => e.expiresAt > now);
   const episodes = rank(
     fresh.map((e) => ({ id: e.id, text: e.task })),
     query,
     mostFacts,
   ).flatMap(({ id }) => fresh.filter((e) => e.id === id));
-  const text = [...facts.map(lineOf), examplesText(episodes)].filter((l) => l !== '').join('\n');
-  return { facts, episodes, text };
+  return { facts, episodes, text: recalledText({ facts, episodes }) };
 }
+
+/** The block for the prompt. A function of what was chosen alone, so that ids are enough to make it again on a retry. */
+export const recalledText = ({ facts, episodes }: Known): string =>
+  [...facts.map(lineOf), examplesText(episodes)].filter((l) => l !== '').join('\n');
 
 function lineOf({ standing, subject, text, validFrom }: Fact): string {
   const said = JSON.stringify(text);

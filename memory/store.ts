@@ -41,7 +41,10 @@ export interface Erased {
 
 /** Long-term memory. `record` (facts/record.ts) says which rows change; implementations apply that in one transaction. */
 export interface MemoryStore {
-  /** Writes a batch under the owner's lock, so that two writers never both add a value that supersedes. */
+  /**
+   * Writes a batch under the owner's lock, so that two writers never both add a value that supersedes.
+   * @returns what the batch wrote; a retry hears what the first call wrote and writes nothing
+   */
   remember(owner: MemoryOwner, batch: MemoryBatch): Promise<Written>;
   /** Facts that may be recalled at `now`; with `history` also those that were ended or have expired. */
   facts(
@@ -52,6 +55,21 @@ export interface MemoryStore {
   episodes(owner: MemoryOwner, options: { readonly now: string }): Promise<readonly Episode[]>;
   /** Ends a fact because its user says so. @returns false when there is no such fact of this owner */
   withdraw(owner: MemoryOwner, factId: string, now: string): Promise<boolean>;
-  /** Removes every row of the owner, history, search terms and idempotency keys included. */
+  /** Removes every row of the owner: history, vectors and idempotency keys included. */
   erase(owner: MemoryOwner): Promise<Erased>;
+}
+
+/**
+ * Vectors of facts, for recall by meaning. Kept beside the facts and gone with them; which model made one is part of it, so
+ * vectors of two models are never compared.
+ */
+export interface FactVectors {
+  /** Vectors of this owner's standing facts that `model` made, by fact id. */
+  vectors(owner: MemoryOwner, model: string): Promise<ReadonlyMap<string, Float32Array>>;
+  /** Keeps vectors, one per fact: another model's is replaced. A fact that is gone gets none. */
+  putVectors(
+    owner: MemoryOwner,
+    model: string,
+    vectors: ReadonlyMap<string, Float32Array>,
+  ): Promise<void>;
 }

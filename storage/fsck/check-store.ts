@@ -1,7 +1,7 @@
-/** What belongs to no thread: rows without an owner, and a damaged SQLite file. */
+/** What belongs to no thread: rows without a thread, memory without a user, and a damaged SQLite file. */
 import type { Dialect } from '../dialect.js';
 import { query, type Tx } from '../tx.js';
-import { ownerless } from './facts.js';
+import { ownerless, ownerlessMemory } from './facts.js';
 import { broken, type Finding } from './finding.js';
 
 export function* checkStore(dialect: Dialect): Tx<readonly Finding[]> {
@@ -13,7 +13,15 @@ export function* checkStore(dialect: Dialect): Tx<readonly Finding[]> {
       { advice: "A thread's row is never removed, so it was lost: restore a backup." },
     ),
   );
-  return [...orphans, ...(dialect === 'sqlite' ? yield* checkFile() : [])];
+  const strays = (yield* ownerlessMemory()).map(({ table, rows }) =>
+    broken(
+      'memory_without_owner',
+      {},
+      `${table} holds ${rows} ${rows === 1 ? 'row' : 'rows'} whose owner, a user or an item of a store, is not there.`,
+      { advice: 'They harm nobody, but no erasure counts them: restore a backup.' },
+    ),
+  );
+  return [...orphans, ...strays, ...(dialect === 'sqlite' ? yield* checkFile() : [])];
 }
 
 /** SQLite's own look at its pages and indexes. PostgreSQL has `amcheck` and checksums for that. */

@@ -101,13 +101,40 @@ export function* listThreads(after: ThreadKey | null, limit: number): Tx<readonl
   return rows.map(({ tenant, thread_id }) => ({ tenant, threadId: thread_id }));
 }
 
-/** Rows that no thread owns: (table, how many). A thread's row is never removed, so there should be none. */
-export function* ownerless(): Tx<readonly { readonly table: string; readonly rows: number }[]> {
+/** How many rows of a table. */
+interface Stray {
+  readonly table: string;
+  readonly rows: number;
+}
+
+/** Rows that no thread owns. A thread's row is never removed, so there should be none. */
+export function* ownerless(): Tx<readonly Stray[]> {
   const found: { table: string; rows: number }[] = [];
   for (const table of ['et_turns', 'et_keys', 'et_runs', ...holding]) {
     const answer = yield* first<{ found: number }>(
       `SELECT count(*) AS found FROM ${table} o WHERE NOT (${isOverRun('o')}) AND NOT EXISTS
          (SELECT 1 FROM et_threads t WHERE t.tenant = o.tenant AND t.thread_id = o.thread_id)`,
+    );
+    if (answer !== undefined && answer.found > 0) found.push({ table, rows: answer.found });
+  }
+  return found;
+}
+
+/** What hangs on a row, with the row that should be there: both go in one transaction. */
+const hanging = [
+  ...['et_facts', 'et_fact_vectors', 'et_episodes', 'et_memory_keys'].map(
+    (table) => [table, 'et_memory_owners', ['tenant', 'user_id']] as const,
+  ),
+  ['et_store_vectors', 'et_store_items', ['tenant', 'ns', 'item_key']] as const,
+];
+
+/** Memory that no user owns, vectors that no item has. */
+export function* ownerlessMemory(): Tx<readonly Stray[]> {
+  const found: Stray[] = [];
+  for (const [table, owners, key] of hanging) {
+    const answer = yield* first<{ found: number }>(
+      `SELECT count(*) AS found FROM ${table} m WHERE NOT EXISTS
+         (SELECT 1 FROM ${owners} o WHERE ${key.map((k) => `o.${k} = m.${k}`).join(' AND ')})`,
     );
     if (answer !== undefined && answer.found > 0) found.push({ table, rows: answer.found });
   }

@@ -24,6 +24,7 @@ export type FindingCode =
   | 'state_broken'
   // the store as a whole
   | 'rows_without_thread'
+  | 'memory_without_owner'
   | 'file_damaged'
   // turns that nobody works on
   | 'turn_quiet'

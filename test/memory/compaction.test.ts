@@ -278,8 +278,10 @@ describe('summarising', () => {
       mask: createMask(),
       now: '2026-01-01T00:00:00.000Z',
     });
-    expect(await store.remember(owner, batch)).toEqual({ added: 1, superseded: 0, episodes: 0 });
-    expect(await store.remember(owner, batch)).toEqual({ added: 0, superseded: 0, episodes: 0 });
+    const written = { added: 1, superseded: 0, episodes: 0 };
+    expect(await store.remember(owner, batch)).toEqual(written);
+    expect(await store.remember(owner, batch)).toEqual(written);
+    expect(await store.facts(owner, { now: batch.now })).toHaveLength(1);
     expect(await store.facts({ ...owner, userId: '10' }, { now: batch.now })).toEqual([]);
   });
 

@@ -2,12 +2,12 @@
 import type { Episode } from '../../memory/episodes/episode.js';
 import { isActive, type Fact } from '../../memory/facts/fact.js';
 import { applied, record, withdraw } from '../../memory/facts/record.js';
-import type { MemoryOwner, MemoryStore } from '../../memory/store.js';
+import type { MemoryOwner, MemoryStore, Written } from '../../memory/store.js';
 
 interface Shelf {
   facts: readonly Fact[];
   episodes: Episode[];
-  keys: Set<string>;
+  keys: Map<string, Written>;
 }
 
 export function memoryStore(): MemoryStore {
@@ -15,15 +15,15 @@ export function memoryStore(): MemoryStore {
   let ids = 0;
   const shelfOf = ({ tenant, userId }: MemoryOwner): Shelf => {
     const name = JSON.stringify([tenant, userId]);
-    const shelf = shelves.get(name) ?? { facts: [], episodes: [], keys: new Set() };
+    const shelf = shelves.get(name) ?? { facts: [], episodes: [], keys: new Map() };
     shelves.set(name, shelf);
     return shelf;
   };
   return {
     async remember(owner, { key, accepted, episodes, threadId, now }) {
       const shelf = shelfOf(owner);
-      if (shelf.keys.has(key)) return { added: 0, superseded: 0, episodes: 0 };
-      shelf.keys.add(key);
+      const before = shelf.keys.get(key);
+      if (before !== undefined) return before;
       let [added, superseded] = [0, 0];
       for (const verdict of accepted) {
         const changes = record(shelf.facts, verdict, { id: `f${(ids += 1)}`, now, threadId });
@@ -32,7 +32,9 @@ export function memoryStore(): MemoryStore {
         shelf.facts = applied(shelf.facts, changes);
       }
       shelf.episodes.unshift(...episodes);
-      return { added, superseded, episodes: episodes.length };
+      const written = { added, superseded, episodes: episodes.length };
+      shelf.keys.set(key, written);
+      return written;
     },
     async facts(owner, { now, history = false }) {
       return shelfOf(owner).facts.filter((f) => history || isActive(f, now));
