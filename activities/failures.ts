@@ -24,6 +24,14 @@ export function judge(error: unknown): Verdict {
   if (error instanceof Unstorable) return { kind: 'final', failure: unstorable };
   if (error instanceof Error && error.name === 'InvalidUpdateError')
     return { kind: 'final', failure: invalidUpdate };
+  const stopped = agentStop(error);
+  if (stopped !== undefined) return { kind: 'final', failure: stopped };
+  if (error instanceof Error && error.name === 'NewerThread')
+    return {
+      kind: 'again',
+      failure: { code: 'graph_changed', message: error.message },
+      maxTries: maxUnknownTries,
+    };
   const found = classifyProviderError(error, Date.now());
   switch (found.kind) {
     case 'final':
@@ -43,6 +51,34 @@ export function judge(error: unknown): Verdict {
       };
   }
 }
+
+/** Longer than any sentence of the guards; a graph may throw errors of their form with words of its own. */
+const stopChars = 300;
+
+/** How the memory library stops an agent (M8, M14), told by shape: a graph brings its own copy, or ran in another thread. */
+function agentStop(error: unknown): Failure | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  const { name, code, message } = error;
+  switch (name) {
+    case 'GuardError':
+      return isGuardCode(code) ? { code, message: message.slice(0, stopChars) } : undefined;
+    case 'ContextTooSmallError':
+      return { code: 'context_too_small', message: message.slice(0, stopChars) };
+    case 'StateShapeError':
+      return stateShape; // its words may quote the value
+  }
+  return undefined;
+}
+
+const guardCodes = ['loop_detected', 'max_steps', 'token_limit', 'cost_limit'] as const;
+const isGuardCode = (code: unknown): code is (typeof guardCodes)[number] =>
+  (guardCodes as readonly unknown[]).includes(code);
+
+const stateShape: Failure = {
+  code: 'state_shape',
+  message:
+    "A node returned, or the input held, a value that a channel of the graph's state refuses.",
+};
 
 /** No retry helps: the values themselves cannot be stored. */
 export const unstorable: Failure = {

@@ -3,7 +3,7 @@ import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { Failure } from '../contracts/failure.js';
 import type { RunLimit, RunTurnResult, SettledStatus } from '../contracts/protocol.js';
 import type { Stop } from '../engine/port.js';
-import { Unstorable } from '../storage/port.js';
+import { CommitUnknown, StorageUnavailable, Unstorable } from '../storage/port.js';
 import type { ClaimedTurn, Progress, Settled, Settlement } from '../storage/port.js';
 import type { FlushRows } from '../storage/saver/port.js';
 import { judge, pauseMs, staleFence, tryAgain, unstorable } from './failures.js';
@@ -42,6 +42,9 @@ export async function settleStop(
       return await settleFailed(deps, turn, stop.failure);
     case 'threw': {
       attempt.drop();
+      // The database failed a node that reads or writes memory: no try of the graph's, and never the end of its turn.
+      if (stop.error instanceof StorageUnavailable || stop.error instanceof CommitUnknown)
+        throw stop.error;
       const verdict = judge(stop.error);
       logThrown(deps, turn, verdict.failure.code, stop.error);
       if (verdict.kind === 'final') return await settleFailed(deps, turn, verdict.failure);

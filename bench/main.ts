@@ -7,6 +7,7 @@ import { arrivalTables } from './rows/arrival.js';
 import { buildsTables } from './rows/builds.js';
 import { growthTables } from './rows/growth.js';
 import { loadTables } from './rows/load.js';
+import { memoryTables } from './rows/memory.js';
 import { postgresTables } from './rows/postgres.js';
 import { startTables } from './rows/start.js';
 import { tokenTables } from './rows/token.js';
@@ -21,6 +22,7 @@ const rows: Readonly<Record<string, (stage: Stage) => Promise<readonly Table[]>>
   token: tokenTables,
   arrival: arrivalTables,
   start: startTables,
+  memory: memoryTables,
   postgres: postgresTables,
   builds: buildsTables,
 };
@@ -36,6 +38,7 @@ const help = `npm run bench -- [--quick] [--only <row>] [--cpu-prof <folder>]
   token     from the model's token to the client's event
   arrival   tokens of nodes that block, raw and through nginx, and what they cost their neighbours
   start     from the command to ready
+  memory    one thread of 300 turns within a budget: tokens and time of a turn, what is still known
   postgres  gateway and worker as processes of their own
   builds    CPU per turn of this build against the packed one of the deploy tests
 

@@ -1,12 +1,15 @@
 /** Settings (DESIGN 14): read once, resolved, all problems at once. What runs receives a `Config`, never the environment. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { resolveAgents } from './agents.js';
+import type { AgentConfig } from './agents.js';
 import { whyNotAFolder } from './data-folder.js';
 import { temporalVariables, unknownVariables } from './env.js';
 import type { Environment } from './env.js';
 import { ConfigError, settingReader } from './problems.js';
 import type { SettingReader } from './problems.js';
 import * as shape from './shapes.js';
+import { resolveSupportDocs } from './support-docs.js';
 import { temporalCliPlaces } from './temporal-cli.js';
 import type { TemporalCliPlaces } from './temporal-cli.js';
 import { resolveTimes } from './times.js';
@@ -46,6 +49,10 @@ export interface Config extends Times {
   readonly graphConfig: string | null;
   /** `builtin`, or what `initChatModel` takes. */
   readonly model: string;
+  /** Of the shipped agents. */
+  readonly agents: AgentConfig;
+  /** Folder of the support agent's documents; null takes the shipped ones. */
+  readonly supportDocs: string | null;
   /** Threads for graphs with `"isolation": "thread"`: null takes one for each core, and Node's own limit of memory. */
   readonly isolation: { readonly threads: number | null; readonly memoryMb: number | null };
   readonly logLevel: LogLevel;
@@ -80,6 +87,8 @@ export function resolveConfig(env: Environment, options: ConfigOptions): Config 
     taskQueue: reader.read('EVERTHREAD_TASK_QUEUE', temporalName, 'everthread'),
     graphConfig: resolveGraphConfig(reader, inFolder),
     model: reader.read('EVERTHREAD_MODEL', shape.model, 'builtin'),
+    agents: resolveAgents(reader),
+    supportDocs: resolveSupportDocs(reader, inFolder),
     ...resolveTimes(reader, { patientStop: command === 'worker' }),
     isolation: {
       threads: reader.read('EVERTHREAD_ISOLATION_THREADS', shape.count(1, 256), null),

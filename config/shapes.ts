@@ -29,6 +29,27 @@ export const count = (least: number, most: number): Shape<number> => ({
   allowed: `a whole number from ${least} to ${most}`,
 });
 
+/** A sum of money, in whatever currency the prices are. */
+export const amount: Shape<number> = {
+  schema: z
+    .string()
+    .regex(/^\d{1,9}(\.\d{1,6})?$/)
+    .transform(Number)
+    .refine((n) => n > 0),
+  allowed: 'an amount such as 0.05, in the currency of EVERTHREAD_MODEL_PRICES',
+};
+
+export const prices: Shape<{ readonly input: number; readonly output: number }> = {
+  schema: z
+    .string()
+    .regex(/^\d{1,6}(\.\d{1,6})?\/\d{1,6}(\.\d{1,6})?$/)
+    .transform((text) => {
+      const [input = 0, output = 0] = text.split('/').map(Number);
+      return { input, output };
+    }),
+  allowed: 'prices of a million tokens, input/output, such as 0.25/2',
+};
+
 export const oneOf = <const T extends string>(...values: [T, ...T[]]): Shape<T> => ({
   schema: z.enum(values),
   allowed: values.join(', '),

@@ -22,6 +22,8 @@ export type CrashPoint =
   | 'before-model'
   | 'mid-stream' // a token was given to the relay
   | 'after-model' // the answer is here and nothing of it is written
+  | 'before-remember' // the answer is flushed, long-term memory is not written
+  | 'after-remember' // it is, and the node is not done
   | 'before-flush'
   | 'in-flush'
   | 'after-flush'

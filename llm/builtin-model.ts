@@ -94,6 +94,22 @@ function toolName(tool: BindToolsInput): string {
   return name ?? made?.name ?? '';
 }
 
+/** What an agent's context adds says so of itself (`memory/context/context.ts`): nobody said it. */
+const partOf = ({ additional_kwargs: { everthread } }: BaseMessage): unknown => everthread;
+const recalledIn = (messages: readonly BaseMessage[]): string =>
+  messages.find((m) => partOf(m) === 'recalled')?.text ?? '';
+
+const linesAfter = (head: RegExp, text: string): string[] =>
+  text.split('\n').flatMap((line) => (head.test(line) ? [line.replace(head, '')] : []));
+
+function unquoted(json: string): string {
+  try {
+    return String(JSON.parse(json));
+  } catch {
+    return ''; // cut off in the middle
+  }
+}
+
 function conversationOf(messages: BaseMessage[], tools: readonly string[]): Conversation {
   const lastUser = messages.findLastIndex((m) => m.type === 'human');
   const names = new Map(
@@ -101,9 +117,17 @@ function conversationOf(messages: BaseMessage[], tools: readonly string[]): Conv
       .flatMap((m) => (m as Partial<AIMessage>).tool_calls ?? [])
       .map((call) => [call.id, call.name]),
   );
+  const summary = messages.find((m) => partOf(m) === 'summary')?.text ?? '';
   return {
-    users: messages.filter((m) => m.type === 'human').map((m) => m.text),
-    first: !messages.slice(0, lastUser).some((m) => m.type === 'ai'),
+    users: messages.filter((m) => m.type === 'human' && partOf(m) === undefined).map((m) => m.text),
+    older: linesAfter(/^user: /, summary),
+    known: linesAfter(
+      /^The user (?:says about himself|claims, not verified): /,
+      recalledIn(messages),
+    )
+      .map(unquoted)
+      .filter((text) => text !== ''),
+    first: summary === '' && !messages.slice(0, lastUser).some((m) => m.type === 'ai'),
     toolResults: messages
       .slice(lastUser + 1)
       .filter((m) => m.type === 'tool')

@@ -11,6 +11,10 @@ export type DocsSearch = (query: string, limit: number) => readonly Passage[];
 export interface Conversation {
   /** Texts of the user's messages, oldest first; the last one is to be answered. */
   readonly users: readonly string[];
+  /** What the user said before that, as a summary has it. */
+  readonly older?: readonly string[];
+  /** What long-term memory knows of the user, in his words. */
+  readonly known?: readonly string[];
   /** Whether this is the model's first answer of the thread. */
   readonly first: boolean;
   /** Results of the tools called for the last message. */
@@ -31,7 +35,7 @@ export function replyTo(conversation: Conversation, docs: DocsSearch): BuiltinRe
   const last = conversation.users.at(-1) ?? '';
   if (conversation.toolResults.length > 0)
     return say(introduced(fromTools(conversation), conversation));
-  const text = aboutConversation(last, conversation.users.slice(0, -1));
+  const text = aboutConversation(last, conversation);
   if (text !== undefined) return say(introduced(text, conversation));
   const call = toolCall(last, conversation.tools);
   if (call !== undefined) return call;
@@ -63,14 +67,15 @@ const nameIn = (texts: readonly string[]): string | undefined =>
   texts.map((t) => namePattern.exec(t)?.[1]).findLast((name) => name !== undefined);
 
 /** Answers that need nothing but the conversation. */
-function aboutConversation(last: string, earlier: readonly string[]): string | undefined {
-  const recalled = recall(last, earlier);
+function aboutConversation(last: string, conversation: Conversation): string | undefined {
+  const earlier = earlierIn(conversation);
+  const recalled = recall(last, conversation);
   if (recalled !== undefined) return recalled;
   const told = nameIn([last]);
   if (told !== undefined)
     return `Nice to meet you, ${told}. I will remember your name in this thread.`;
   if (asksWhatItIs.test(last)) return `${whatItIs} ${whatItCan}`;
-  const name = nameIn(earlier);
+  const name = nameIn([...(conversation.known ?? []), ...earlier]);
   const to = name === undefined ? '' : `, ${name}`;
   if (greeting.test(last)) return `Hello${to}! Ask me "what can you do?" or about Everthread.`;
   if (thanks.test(last)) return `You are welcome${to}.`;
@@ -78,15 +83,24 @@ function aboutConversation(last: string, earlier: readonly string[]): string | u
   return undefined;
 }
 
-function recall(last: string, earlier: readonly string[]): string | undefined {
+const earlierIn = ({ users, older = [] }: Conversation): readonly string[] => [
+  ...older,
+  ...users.slice(0, -1),
+];
+
+function recall(last: string, conversation: Conversation): string | undefined {
+  const { older = [], known = [], users } = conversation;
+  const earlier = earlierIn(conversation);
   const before = earlier.at(-1);
   const nothing = 'This is your first message in this thread; there is nothing before it.';
   if (asksForName.test(last)) {
-    const name = nameIn([...earlier, last]);
+    const name = nameIn([...known, ...earlier, last]);
     return name === undefined
       ? 'You have not told me your name in this thread.'
       : `Your name is ${name}: you told me so.`;
   }
+  if (asksForCount.test(last) && older.length > 0)
+    return `I see ${users.length} messages of yours word for word, this one counted; of older ones I have a summary.`;
   if (asksForCount.test(last))
     return `You have sent ${earlier.length + 1} ${earlier.length === 0 ? 'message' : 'messages'} in this thread, this one counted.`;
   if (asksForFirst.test(last))
@@ -141,9 +155,11 @@ function fromTools({ toolResults }: Conversation): string {
 }
 
 /** The last resort: what the user said earlier, then the documents, then the truth. */
-function found(last: string, { users }: Conversation, docs: DocsSearch): string {
-  const said = bestSentence(last, users.slice(0, -1));
+function found(last: string, conversation: Conversation, docs: DocsSearch): string {
+  const said = bestSentence(last, earlierIn(conversation));
   if (said !== undefined) return `Earlier you said: ${quote(said)}`;
+  const known = bestSentence(last, conversation.known ?? []);
+  if (known !== undefined) return `I remember that you said: ${quote(known)}`;
   const passages = isQuestion(last) ? docs(last, 2) : [];
   if (passages.length > 0) return passages.map((p) => `${p.text} (from ${p.source})`).join(' ');
   return isQuestion(last)

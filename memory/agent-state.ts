@@ -39,8 +39,8 @@ function checked<T>(channel: string, schema: z.ZodType<T>, value: unknown): T {
   throw new StateShapeError(channel, issue?.message ?? 'wrong shape');
 }
 
-/** A channel that holds the newest value. */
-const newest = <T>(channel: string, schema: z.ZodType<T>, initial: T) =>
+/** A channel that holds the newest value, and refuses one that the schema does not take. */
+export const newest = <T>(channel: string, schema: z.ZodType<T>, initial: T) =>
   Annotation<T>({ reducer: (_, next) => checked(channel, schema, next), default: () => initial });
 
 /** State of an agent, for `new StateGraph(AgentState)`; spread `AgentState.spec` to add channels of your own. */

@@ -65,6 +65,14 @@ export async function loadTokenizer(options: TokenizerOptions = {}): Promise<Tok
   };
 }
 
+/**
+ * Counts bytes, of which every token has at least one: never too few, and nothing to load. A thread that fits by it fits by
+ * every encoding, so a short one never pays for the tokenizer.
+ */
+export const byteBound = (factor = 1): Tokenizer => ({
+  count: (text) => Math.ceil(Buffer.byteLength(text) * factor),
+});
+
 const load = (encoding: Encoding) =>
   encoding === 'o200k_base'
     ? import('gpt-tokenizer/encoding/o200k_base')

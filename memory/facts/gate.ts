@@ -73,7 +73,8 @@ const explanations: Readonly<Record<Refusal, string>> = {
   second_opinion: 'A second check refused it.',
 };
 
-const refused = (reason: Refusal): Verdict => ({
+/** The gate's no. */
+export const refused = (reason: Refusal): Verdict => ({
   kind: 'refused',
   reason,
   explanation: explanations[reason],
@@ -83,7 +84,7 @@ const refused = (reason: Refusal): Verdict => ({
 const leastConfidence = 0.5;
 
 /** Predicates whose truth a user decides by saying so. */
-const ownToDecide = /^(prefers|taste|name|language|pronouns|answers|tone|nickname)\b/;
+export const ownToDecide = /^(prefers|taste|name|language|pronouns|answers|tone|nickname)\b/;
 
 /** First person, in the languages that the gate knows: another language must come through an operator or a tool. */
 const firstPerson =

@@ -71,10 +71,8 @@ describe('the assistant on a real provider protocol', () => {
     const { server, assistant } = await scripted(() =>
       reply('', { toolCalls: [{ name: 'clock', args: {} }] }),
     );
-    await expect(assistant.invoke(say('loop'))).rejects.toMatchObject({
-      name: 'GraphRecursionError',
-    });
-    expect(server.calls.length).toBeLessThanOrEqual(11);
+    await expect(assistant.invoke(say('loop'))).rejects.toMatchObject({ name: 'GuardError' });
+    expect(server.calls).toHaveLength(3);
   });
 
   test('tokens come one by one in messages mode, and add up to the reply', async () => {
