@@ -35,8 +35,6 @@ export function openEventStream(
   begin(res);
   const { isFull, put, drained } = guarded(res, settings);
   let closed = false;
-  /** Lets the last events go on. */
-  let goOn: () => void = () => undefined;
   const write = (text: string): void => {
     if (closed || text === '') return;
     if (res.writableLength > settings.cutBytes) res.destroy();
@@ -45,30 +43,20 @@ export function openEventStream(
   const ping = setInterval(() => {
     if (!isFull()) write(': ping\n\n');
   }, settings.pingMs);
-  const putAll = async (pieces: AsyncIterable<string> | Iterable<string>): Promise<void> => {
-    for await (const piece of pieces) {
-      if (res.destroyed) return;
-      put(piece);
-      while (isFull() && !res.destroyed) await new Promise<void>((resolve) => (goOn = resolve));
-    }
-    res.end();
-  };
   const close = (pieces: AsyncIterable<string> | Iterable<string>): void => {
     if (closed) return;
     closed = true;
     clearInterval(ping);
     // A stream that breaks off is asked for again; one that ends is not.
-    putAll(pieces).catch(() => res.destroy());
+    pour(res, pieces, settings.stallMs).catch(() => res.destroy());
   };
   res.on('drain', () => {
     drained();
-    goOn();
     if (!closed) on.drain();
   });
   // Not the request's `close`: that comes as soon as its body is read.
   res.on('close', () => {
     closed = true;
-    goOn();
     clearInterval(ping);
     drained();
     on.close();
@@ -95,6 +83,38 @@ function begin(res: Response): void {
   });
   res.flushHeaders();
   res.socket?.setNoDelay(true);
+}
+
+/**
+ * Sends pieces through one buffer, each when the kernel has taken the one before it: whoever does not read costs that buffer,
+ * and whoever does leaves no garbage of its size.
+ */
+async function pour(
+  res: Response,
+  pieces: AsyncIterable<string> | Iterable<string>,
+  stallMs: number,
+): Promise<void> {
+  let buffer: Buffer | undefined;
+  const taken = (chunk: Buffer | string): Promise<void> =>
+    new Promise((resolve) => {
+      const stall = setTimeout(() => res.destroy(), stallMs);
+      const goOn = (): void => {
+        clearTimeout(stall);
+        res.off('close', goOn);
+        resolve();
+      };
+      res.once('close', goOn);
+      res.write(chunk, goOn);
+    });
+  for await (const piece of pieces) {
+    if (res.destroyed) return;
+    if (piece.length < shortChars) res.write(piece);
+    else {
+      buffer ??= Buffer.allocUnsafe((sliceChars + headChars) * mostBytesOfChar);
+      await taken(buffer.subarray(0, buffer.write(piece)));
+    }
+  }
+  res.end();
 }
 
 /** Cuts a reader off that takes nothing for too long. */
@@ -129,6 +149,12 @@ export const headOf = ({ event, id }: Omit<SseEvent, 'data'>): string =>
 
 /** Small beside what a reader may leave unsent, large beside what a write costs. */
 const sliceChars = 16 << 10;
+/** Most that stands before a slice: name and id of an event. */
+const headChars = 1 << 10;
+/** Of one UTF-16 unit, in UTF-8. */
+const mostBytesOfChar = 3;
+/** Less is written at once: what surrounds the slices of long texts. */
+const shortChars = 4 << 10;
 
 function* piecesOf(events: readonly SseEvent[]): Generator<string, void> {
   for (const event of events) {
