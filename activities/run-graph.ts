@@ -2,8 +2,9 @@
 import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { Failure } from '../contracts/failure.js';
 import type { SettledStatus } from '../contracts/protocol.js';
+import type { RunInput } from '../contracts/turn-input.js';
 import { drainSwitch } from '../engine/drain-switch.js';
-import type { GraphRun, Stop } from '../engine/port.js';
+import type { GraphRun, Identity, Stop } from '../engine/port.js';
 import type { LoadedGraph } from '../engine/project/types.js';
 import type { Claim, ClaimedTurn, Flushed, Progress } from '../storage/port.js';
 import type { Attempt } from '../storage/saver/port.js';
@@ -32,9 +33,12 @@ type Ended =
   | { readonly kind: 'uncaught'; readonly error: unknown }
   | { readonly kind: 'abandoned' };
 
+/** A claimed turn that runs its graph. */
+export type RunningTurn = ClaimedTurn & { readonly input: RunInput };
+
 export async function runGraph(
   deps: RunTurnDeps,
-  turn: ClaimedTurn,
+  turn: RunningTurn,
   graph: LoadedGraph,
   frames: TurnFrames,
 ): Promise<GraphEnd> {
@@ -50,7 +54,7 @@ export async function runGraph(
   const attempt = await runner.openAttempt({
     turn,
     checkpoint: graph.modules.checkpoint,
-    writerVersion: graph.modules.versions.checkpoint,
+    writerVersion: graph.modules.versions.langgraph,
     flush: async (held, rows) => {
       reachCrashPoint('before-flush', claim.thread.threadId);
       const flushed = await flushSurely(deps.storage.claims, held, rows, stopper.signal);
@@ -72,7 +76,7 @@ export async function runGraph(
   try {
     const run = graphRun(turn, graph, { attempt, hooks, drain, signal: stopper.signal });
     const fail = (error: unknown): void => end({ kind: 'uncaught', error });
-    const stop = await runContext.run({ fail }, () => runner.runToStop(run));
+    const stop = await runContext.run({ graph: graph.name, fail }, () => runner.runToStop(run));
     if (ended === undefined) return { kind: 'stopped', stop, attempt };
     if (ended.kind === 'uncaught')
       return { kind: 'stopped', stop: { kind: 'threw', error: ended.error }, attempt };
@@ -87,7 +91,7 @@ export async function runGraph(
 }
 
 const graphRun = (
-  turn: ClaimedTurn,
+  turn: RunningTurn,
   graph: LoadedGraph,
   run: {
     readonly attempt: Attempt;
@@ -99,12 +103,8 @@ const graphRun = (
   graph,
   attempt: run.attempt,
   start: turn.input,
-  identity: {
-    threadId: turn.claim.thread.threadId,
-    turnId: turn.claim.turnId,
-    graphId: graph.name,
-    userId: turn.claim.thread.tenant,
-  },
+  identity: identityOf(turn, graph),
+  ...(turn.input.call !== undefined && { call: turn.input.call }),
   finishedSteps: turn.step,
   recovered:
     turn.pendingNodes === null ? null : { pending: turn.pendingNodes, ran: turn.ranNodes ?? [] },
@@ -119,6 +119,14 @@ const graphRun = (
     run.hooks.emit(frame);
     if (frame.kind === 'token') reachCrashPoint('mid-stream', turn.claim.thread.threadId);
   },
+});
+
+export const identityOf = ({ claim, input }: ClaimedTurn, graph: LoadedGraph): Identity => ({
+  threadId: claim.thread.threadId,
+  turnId: claim.turnId,
+  graphId: graph.name,
+  tenant: claim.thread.tenant,
+  ...('userId' in input && input.userId !== undefined && { userId: input.userId }),
 });
 
 /** Everything that watches the run from outside; each entry ends one of them. */

@@ -5,10 +5,12 @@ import type { Logger } from 'pino';
 import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { FrameBody, Relay } from '../contracts/frames.js';
 import type { RunTurnInput, RunTurnResult, TurnProgress } from '../contracts/protocol.js';
+import { isEdit } from '../contracts/turn-input.js';
 import type { Runner } from '../engine/port.js';
 import type { LoadedGraph } from '../engine/project/types.js';
 import { CommitUnknown, StorageUnavailable } from '../storage/port.js';
 import type { Claimed, ClaimedTurn, Storage } from '../storage/port.js';
+import { editTurn } from './edit-turn.js';
 import { foreignStore, staleFence, tryAgain } from './failures.js';
 import type { LiveRuns } from './live-runs.js';
 import type { LoopWatch } from './loop-watch.js';
@@ -141,7 +143,9 @@ async function runClaimed(
       maxTries: maxGraphTries,
     });
   }
-  const end = await runGraph(deps, turn, graph, frames);
+  const { input } = turn;
+  if (isEdit(input)) return await settleStop(deps, turn, await editTurn(deps, turn, graph, input));
+  const end = await runGraph(deps, { ...turn, input }, graph, frames);
   switch (end.kind) {
     case 'stopped':
       return await settleStop(deps, turn, end);

@@ -20,9 +20,12 @@ export async function acceptTurn(
   gateway: Gateway,
   asked: Omit<AcceptTurn, 'turnId' | 'defaultGraph' | 'maxPending'>,
 ): Promise<AcceptedTurn> {
+  const turnId = randomUUID();
+  // Nothing of the turn is published before its wake, so whoever hears by then misses no beginning.
+  const hearable = asked.stream ? gateway.relay.hearable(turnId) : undefined;
   const outcome = await acceptOnce(gateway, {
     ...asked,
-    turnId: randomUUID(),
+    turnId,
     defaultGraph: gateway.graphs.default,
     maxPending: gateway.settings.maxPending,
   });
@@ -30,6 +33,7 @@ export async function acceptTurn(
     case 'accepted':
     case 'attached': {
       reachCrashPoint('after-accept', asked.thread.threadId);
+      await hearable;
       const { turn, kind } = outcome;
       if (kind === 'accepted') tellMoved(gateway, outcome.cancelled);
       return { turn, attached: kind === 'attached', woken: wakeFor(gateway, turn) };
@@ -45,8 +49,17 @@ export async function acceptTurn(
       throw new Problem('rate_limited', 'Too many turns wait on this thread.', {}, retrySoon);
     case 'graph_mismatch':
       throw new Problem('graph_mismatch', 'The thread is bound to another graph.');
+    case 'user_mismatch':
+      throw new Problem('user_mismatch', 'The thread belongs to another user.');
     case 'resume_stale':
       throw new Problem('resume_stale', 'The thread does not wait for a resume.');
+    case 'not_found':
+      throw new Problem('not_found', 'There is no such thread.');
+    case 'thread_interrupted':
+      throw new Problem(
+        'thread_interrupted',
+        'The thread waits for an answer; its fields can be written when it has one.',
+      );
     case 'base_changed':
       throw new Problem('base_changed', baseChanged(outcome.version, asked.ifVersion ?? 0), {
         version: outcome.version,

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { FieldsSchema } from '../contracts/fields.js';
 import type { Relay } from '../contracts/frames.js';
 import type { Storage } from '../storage/port.js';
 import type { Waker } from '../contracts/waker.js';
@@ -50,13 +51,20 @@ export const defaultSettings: GatewaySettings = {
   stream: { pingMs: 15_000, holdBytes: 64 << 10, cutBytes: 256 << 10, stallMs: 30_000 },
 };
 
+export interface GatewayGraphs {
+  readonly names: readonly string[];
+  readonly default: string;
+  /** Graphs that declare fields; null where the schema itself cannot be loaded here, and the worker alone checks. */
+  readonly fields?: ReadonlyMap<string, FieldsSchema | null>;
+}
+
 /** All that the gateway needs; composed in `cli/`. */
 export interface GatewayDeps {
   readonly storage: Storage;
   readonly relay: Relay;
   readonly wake: Waker;
   /** Names of the graphs that are served, and the one that a new thread gets when none is named. */
-  readonly graphs: { readonly names: readonly string[]; readonly default: string };
+  readonly graphs: GatewayGraphs;
   readonly log: Logger;
   readonly identify: Identify;
   readonly settings: GatewaySettings;

@@ -1,6 +1,8 @@
 /** The OpenAPI 3.1 document, from the schemas that check the bodies. Made when first asked for: start-up pays nothing. */
 import { z } from 'zod';
 import * as schemas from '../contracts/http.schema.js';
+import * as memory from '../contracts/memory.schema.js';
+import * as support from '../contracts/support.schema.js';
 import type { routes } from './routes.js';
 
 export const openApiJson = (): string => (made ??= JSON.stringify(document()));
@@ -10,13 +12,21 @@ const components = {
   TurnRequest: schemas.turnRequestSchema,
   ChatRequest: schemas.chatRequestSchema,
   InvokeRequest: schemas.invokeRequestSchema,
+  SupportRequest: support.supportRequestSchema,
   CreateThread: schemas.createThreadSchema,
+  CorrectFact: memory.correctFactSchema,
+  PutField: schemas.putFieldSchema,
   TurnReply: schemas.turnReplySchema,
   AcceptedReply: schemas.acceptedReplySchema,
   InvokeReply: schemas.invokeReplySchema,
+  SupportReply: support.supportReplySchema,
   Thread: schemas.threadReplySchema,
   MessagePage: schemas.messagePageSchema,
   State: schemas.stateReplySchema,
+  Fields: schemas.fieldsReplySchema,
+  FieldWritten: schemas.fieldWrittenSchema,
+  UserMemory: memory.userMemorySchema,
+  Fact: memory.factReplySchema,
   History: schemas.historyReplySchema,
   Problem: schemas.problemSchema,
 } as const;
@@ -47,6 +57,12 @@ const operations: Operations = {
       ...{ body: 'ChatRequest', reply: 'TurnReply', turn: true },
     },
   },
+  '/v1/support/chat': {
+    post: {
+      summary: 'A question to the support agent, which answers from documents or asks back',
+      ...{ body: 'SupportRequest', reply: 'SupportReply', turn: true },
+    },
+  },
   '/v2/agent/invoke': {
     post: {
       summary: 'One message in, one reply out; the thread by X-Thread-ID',
@@ -74,6 +90,33 @@ const operations: Operations = {
       summary: 'Committed versions, newest first',
       ...{ reply: 'History', query: ['before', 'limit'] },
     },
+  },
+  '/v1/threads/:thread/fields': {
+    get: { summary: 'The typed fields of the thread, as committed', reply: 'Fields' },
+  },
+  '/v1/threads/:thread/fields/:field': {
+    put: {
+      summary: "Set a field, in the order of the thread's turns; If-Match takes a version",
+      ...{ body: 'PutField', reply: 'FieldWritten', turn: true },
+    },
+    delete: {
+      summary: "Clear a field, in the order of the thread's turns; If-Match takes a version",
+      ...{ reply: 'FieldWritten', turn: true },
+    },
+  },
+  '/v1/users/:user/memory': {
+    get: {
+      summary: 'What long-term memory holds of the user',
+      ...{ reply: 'UserMemory', query: ['history', 'after', 'limit'] },
+    },
+    delete: { summary: 'Erase all of it; repeatable. Transcripts of threads stay', status: 204 },
+  },
+  '/v1/users/:user/memory/:fact': {
+    put: {
+      summary: 'Correct a fact: the new value supersedes it',
+      ...{ body: 'CorrectFact', reply: 'Fact' },
+    },
+    delete: { summary: 'Withdraw a fact: it is not recalled any more; repeatable', status: 204 },
   },
   '/v1/threads/:thread/turns': {
     post: {

@@ -21,8 +21,17 @@ export type FailureCode =
   | 'graph_missing'
   | 'graph_changed'
   | 'unstorable' // SQLSTATE 22/23: the state cannot be written
+  | 'loop_detected' // the agent's guards (M8): the same calls with the same results
+  | 'max_steps'
+  | 'token_limit'
+  | 'cost_limit'
+  | 'context_too_small' // the budget has no room for what every request holds
+  | 'state_shape' // a channel refuses the value (M14)
   | 'resume_stale'
-  | 'base_changed';
+  | 'base_changed'
+  | 'invalid_field' // the field's own schema refuses the value
+  | 'unknown_field'
+  | 'thread_interrupted'; // a field was written while the thread waits for an answer
 
 /** What a person reads beside the code: ours alone, never a provider's text. */
 export interface Failure {
@@ -35,12 +44,17 @@ export const problemStatus = {
   thread_id_mismatch: 400,
   not_found: 404,
   method_not_allowed: 405,
+  request_timeout: 408,
   idempotency_key_reused: 409,
   idempotency_unsupported: 409,
   turn_in_progress: 409,
   graph_mismatch: 409,
+  user_mismatch: 409,
   resume_stale: 409,
   base_changed: 409,
+  invalid_field: 400,
+  unknown_field: 404,
+  thread_interrupted: 409,
   turn_cancelled: 409,
   turn_settled: 409,
   thread_exists: 409,

@@ -2,6 +2,7 @@
  * The wire contract of the gateway (DESIGN 10), as zod schemas: bodies are strict, replies are what `/openapi.json` shows.
  */
 import { z } from 'zod';
+import { callFields, commandSchema } from './call.schema.js';
 import { streamModes } from './stream-modes.js';
 
 /** Longest thread id and key, and longest message, in characters. 100,000 characters is about a 60-page text. */
@@ -15,6 +16,9 @@ export const limits = {
 const clean = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
 
 export const threadIdSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9._:-]{1,128}$/, 'must be 1-128 characters of A-Z a-z 0-9 . _ : -');
+export const userIdSchema = z
   .string()
   .regex(/^[A-Za-z0-9._:-]{1,128}$/, 'must be 1-128 characters of A-Z a-z 0-9 . _ : -');
 export const graphNameSchema = z.string().min(1).max(128);
@@ -45,22 +49,38 @@ export const streamOptions = {
 
 const turnOptions = {
   ...streamOptions,
+  /** Whose long-term memory the turn uses; the thread's first one stays (M19). */
+  user_id: userIdSchema.optional(),
   graph: graphNameSchema.optional(),
   multitask: multitaskSchema.optional(),
   if_version: z.int().min(0).optional(),
+  ...callFields,
 };
 
-/** `{message}` or `{input}` or `{resume}`, exactly one. `{"resume": null}` counts as given: it passes a static breakpoint. */
+/**
+ * `{message}`, `{input}`, `{resume}` or `{command}`, exactly one. `{"resume": null}` counts as given: it passes a static
+ * breakpoint.
+ */
 export const turnRequestSchema = z
   .strictObject({
     message: messageSchema.optional(),
     input: z.json().optional(),
     resume: z.json().optional(),
+    command: commandSchema.optional(),
+    /** Goes on from the state that this version left, in the place of the newest. */
+    from_version: z.int().min(1).optional(),
     ...turnOptions,
   })
   .refine(
-    (b) => ['message', 'input', 'resume'].filter((k) => Object.hasOwn(b, k)).length === 1,
-    'give exactly one of message, input, resume',
+    (b) =>
+      b.from_version === undefined ||
+      !(Object.hasOwn(b, 'resume') || (b.command && 'resume' in b.command)),
+    'a resume answers the newest version; from_version goes with a message, an input or a command',
+  )
+  .refine(
+    (b) =>
+      ['message', 'input', 'resume', 'command'].filter((k) => Object.hasOwn(b, k)).length === 1,
+    'give exactly one of message, input, resume, command',
   );
 export type TurnRequest = z.infer<typeof turnRequestSchema>;
 
@@ -70,6 +90,12 @@ export const chatRequestSchema = z.strictObject({
   ...turnOptions,
 });
 export const invokeRequestSchema = z.strictObject({ user_input: messageSchema });
+
+/** `If-Match` and `if_version` ask the same. */
+export const putFieldSchema = z.strictObject({
+  value: z.json(),
+  if_version: z.int().min(0).optional(),
+});
 
 export const transcriptMessageSchema = z.looseObject({
   id: z.string(),
@@ -119,6 +145,8 @@ export const turnReplySchema = z.object({
   output: z.json(),
   interrupts: z.array(interruptSchema).optional(),
   usage: usageSchema.optional(),
+  /** Whether the turn wrote its user's long-term memory; absent for graphs that have none. */
+  memory_updated: z.boolean().optional(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
 });
 export type TurnReply = z.infer<typeof turnReplySchema>;
@@ -172,6 +200,24 @@ export const stateReplySchema = z.object({
   interrupts: z.array(interruptSchema),
 });
 export type StateReply = z.infer<typeof stateReplySchema>;
+
+/** The fields that are set, as committed. */
+const fieldValues = { fields: z.record(z.string(), z.json()) };
+export const fieldsReplySchema = z.object({
+  thread_id: z.string(),
+  epoch: z.int(),
+  version: z.int(),
+  ...fieldValues,
+  /** JSON Schema of all fields, where the gateway can tell. */
+  schema: z.json().optional(),
+});
+export type FieldsReply = z.infer<typeof fieldsReplySchema>;
+
+/** What a write of a field answers: the fields right after it, whatever has come since. */
+export const fieldWrittenSchema = turnReplySchema
+  .pick({ thread_id: true, turn_id: true, seq: true, epoch: true, version: true, status: true })
+  .extend(fieldValues);
+export type FieldWritten = z.infer<typeof fieldWrittenSchema>;
 
 export const historyReplySchema = z.object({
   history: z.array(

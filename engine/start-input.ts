@@ -1,5 +1,7 @@
 /** What the graph is given for its first superstep. */
-import { ResumeStale } from './stop-of-error.js';
+import type * as LangGraph from '@langchain/langgraph';
+import type { GraphCommand } from '../contracts/call-config.js';
+import { ResumeStale, Unsupported } from './stop-of-error.js';
 import type { GraphRun } from './port.js';
 import { isMessageLike, roleOf, toolCallsOf, type MessageLike } from './transcript.js';
 
@@ -9,6 +11,7 @@ import { isMessageLike, roleOf, toolCallsOf, type MessageLike } from './transcri
  */
 export async function startInput(run: GraphRun): Promise<unknown> {
   if (run.attempt.hasRows) return null;
+  if (run.call?.command !== undefined) return commandInput(run, run.call.command);
   switch (run.start.kind) {
     case 'message': {
       const { HumanMessage } = run.graph.modules.messages;
@@ -25,8 +28,28 @@ export async function startInput(run: GraphRun): Promise<unknown> {
 function resumeInput(run: GraphRun, value: unknown): unknown {
   if (run.attempt.headCheckpointId() === null) throw new ResumeStale();
   if (value === null || value === undefined) return null;
-  const { Command } = run.graph.modules.langgraph;
-  return new Command({ resume: value });
+  return new (commandOf(run))({ resume: value });
+}
+
+/** A command that is no resume, or goes with one: it writes to the state, and says what runs next. */
+function commandInput(run: GraphRun, { update, goto }: GraphCommand): unknown {
+  const { start, graph } = run;
+  const answer = start.kind === 'resume' ? start.value : undefined;
+  if (start.kind === 'resume' && run.attempt.headCheckpointId() === null) throw new ResumeStale();
+  const { Send } = graph.modules.langgraph;
+  return new (commandOf(run))({
+    ...(answer != null && { resume: answer }),
+    ...(update !== undefined && { update: update as Record<string, unknown> }),
+    ...(goto !== undefined && {
+      goto: goto.map((one) => (typeof one === 'string' ? one : new Send(one.node, one.input))),
+    }),
+  });
+}
+
+function commandOf({ graph: { modules } }: GraphRun): typeof LangGraph.Command {
+  const { Command } = modules.langgraph as Partial<typeof LangGraph>;
+  if (Command !== undefined) return Command;
+  throw new Unsupported(`LangGraph ${modules.versions.langgraph} has no Command.`);
 }
 
 /** In front of the new messages: a provider refuses a history in which a tool call has no answer. */
@@ -40,7 +63,9 @@ function withClosings(input: unknown, closing: readonly unknown[]): unknown {
 }
 
 /** Answers for the tool calls at the head that an interrupted or cancelled turn left open (P6, P7). */
-async function closings(run: GraphRun): Promise<unknown[]> {
+export async function closings(
+  run: Pick<GraphRun, 'graph' | 'attempt' | 'identity' | 'closeDangling'>,
+): Promise<unknown[]> {
   if (!run.closeDangling) return [];
   const { ToolMessage } = run.graph.modules.messages;
   const { messages } = (await run.attempt.baseValues()) ?? {};

@@ -41,5 +41,11 @@ export type Accepted =
   | { readonly kind: 'turn_in_progress' }
   | { readonly kind: 'queue_full' }
   | { readonly kind: 'graph_mismatch'; readonly bound: string }
+  /** The thread is another user's (M19). */
+  | { readonly kind: 'user_mismatch' }
   | { readonly kind: 'resume_stale' }
+  /** An edit is of a thread that is there: it neither makes nor revives one (F1). */
+  | { readonly kind: 'not_found' }
+  /** The thread waits for an answer: an edit would take its question away (F4). */
+  | { readonly kind: 'thread_interrupted' }
   | { readonly kind: 'base_changed'; readonly version: number };

@@ -1,5 +1,6 @@
 /** P9 accept, with the checks of P7: one body, under the thread lock. A refusal has written nothing. */
 import { reachCrashPoint } from '../contracts/crash-point.js';
+import { isEdit } from '../contracts/turn-input.js';
 import { cancelUnsettled } from './cancel.js';
 import { listening } from './listening.js';
 import type { Accepted, AcceptTurn, TurnRecord } from './port.js';
@@ -18,7 +19,14 @@ type Refusal = Exclude<Accepted, { readonly kind: 'accepted' | 'attached' }>;
 /** What the checks need of a thread; one that is new or deleted is empty. */
 type Base = Pick<
   ThreadRow,
-  'epoch' | 'version' | 'next_seq' | 'settled_seq' | 'graph' | 'head_status' | 'interrupts'
+  | 'epoch'
+  | 'version'
+  | 'next_seq'
+  | 'settled_seq'
+  | 'graph'
+  | 'user_id'
+  | 'head_status'
+  | 'interrupts'
 >;
 
 /** Accepts a turn (P9). Idempotent by key: a known key attaches or replays and changes nothing. */
@@ -29,17 +37,20 @@ export function* acceptTurn(input: AcceptTurn): Tx<Accepted> {
     const known = yield* findKey(input, input.key, base.epoch);
     if (known !== undefined) return known;
   }
+  const isGone = row === undefined || row.deleted === 1;
+  if (isGone && isEdit(input.input)) return { kind: 'not_found' };
   const refusal = yield* refusalOf(input, base);
   if (refusal !== undefined) return refusal;
   const { multitask } = input;
   const cancels = (multitask === 'interrupt' || multitask === 'rollback') && hasUnsettled(base);
   const cancelled = cancels ? yield* cancelUnsettled(input.thread, base.epoch, multitask) : [];
   const graph = base.graph ?? input.graph ?? input.defaultGraph;
+  const life = { graph, metadata: '{}', userId: userOf(input) };
   if (row === undefined) {
-    const made = yield* insertThread(input.thread, { graph, metadata: '{}' }, 2);
+    const made = yield* insertThread(input.thread, life, 2);
     if (!made) return yield* acceptTurn(input); // somebody else's first turn came between: it is found now
   } else {
-    if (row.deleted === 1) yield* reviveThread(input.thread, { graph, metadata: '{}' });
+    if (row.deleted === 1) yield* reviveThread(input.thread, life);
     yield* takeSeq(input, graph);
   }
   const turn = yield* insertTurn(input, base, graph);
@@ -54,6 +65,7 @@ const emptyThread = (row: ThreadRow | undefined): Base => ({
   next_seq: row?.next_seq ?? 1,
   settled_seq: row?.settled_seq ?? 0,
   graph: null,
+  user_id: null,
   head_status: null,
   interrupts: null,
 });
@@ -81,9 +93,16 @@ function* refusalOf(input: AcceptTurn, base: Base): Tx<Refusal | undefined> {
   if (input.graph !== undefined && base.graph !== null && input.graph !== base.graph) {
     return { kind: 'graph_mismatch', bound: base.graph };
   }
+  const user = userOf(input);
+  if (user !== null && base.user_id !== null && user !== base.user_id) {
+    return { kind: 'user_mismatch' };
+  }
   if (busy && input.multitask === 'reject') return { kind: 'turn_in_progress' };
   if (input.input.kind === 'resume' && (busy || base.head_status !== 'interrupted')) {
     return { kind: 'resume_stale' };
+  }
+  if (isEdit(input.input) && !busy && base.head_status === 'interrupted') {
+    return { kind: 'thread_interrupted' };
   }
   // While turns wait, the base may still reach the wanted version; the claim looks again.
   const wanted = input.ifVersion;
@@ -118,12 +137,15 @@ function* countUnsettled(input: AcceptTurn, base: Base): Tx<number> {
 /** P1: seq comes from the locked thread row and never restarts. The caller has read it under the lock. */
 const takeSeq = (input: AcceptTurn, graph: string): Tx<number> =>
   run(
-    `UPDATE et_threads SET next_seq = next_seq + 1, graph = coalesce(graph, $3), updated_at_ms = {now}
+    `UPDATE et_threads SET next_seq = next_seq + 1, graph = coalesce(graph, $3), user_id = coalesce(user_id, $4),
+       updated_at_ms = {now}
      WHERE tenant = $1 AND thread_id = $2`,
-    input.thread.tenant,
-    input.thread.threadId,
-    graph,
+    ...[input.thread.tenant, input.thread.threadId, graph, userOf(input)],
   );
+
+/** M19: the first turn that names a user gives the thread to him, for the life of its epoch. */
+const userOf = ({ input }: AcceptTurn): string | null =>
+  isEdit(input) ? null : (input.userId ?? null);
 
 function* insertTurn(input: AcceptTurn, base: Base, graph: string): Tx<TurnRecord> {
   const resumes = input.input.kind === 'resume';

@@ -2,8 +2,9 @@
 import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { Failure } from '../contracts/failure.js';
 import type { StoredThread } from '../contracts/protocol.js';
+import { isEdit, type TurnInput } from '../contracts/turn-input.js';
 import { overTenant } from './erasure.js';
-import type { Claim, Claimed, ClaimedTurn, ClaimLimits, Holder, TurnInput } from './port.js';
+import type { Claim, Claimed, ClaimedTurn, ClaimLimits, Holder } from './port.js';
 import { listenedTo } from './listening.js';
 import { settleFailed } from './settle-turn.js';
 import { hasUnsettled, lockThread, progressOf, type ThreadRow } from './thread-row.js';
@@ -61,9 +62,38 @@ export function* claimTurn(input: {
     if (after === undefined) throw new Error('a turn under its own claim did not settle');
     return { kind: 'failed', claim, code: failure.code, after };
   }
+  const forked = yield* forkedFrom(claim, turn);
+  if (forked === 'gone') {
+    const after = yield* settleFailed(claim, noSuchVersion);
+    if (after === undefined) throw new Error('a turn under its own claim did not settle');
+    return { kind: 'failed', claim, code: noSuchVersion.code, after };
+  }
   const leftMs = limits.turnTimeoutMs - history.spentMs;
-  return { kind: 'claimed', turn: claimedTurn({ claim, thread, turn, leftMs }) };
+  return { kind: 'claimed', turn: claimedTurn({ claim, thread, turn, leftMs, forked }) };
 }
+
+interface Forked {
+  readonly seq: number;
+  readonly checkpoint_id: string;
+  readonly status: string;
+}
+
+/** The earlier version that a turn asks to go on from; undefined when it stands on the head, as most do. */
+function* forkedFrom(claim: Claim, turn: OpenTurn): Tx<Forked | 'gone' | undefined> {
+  const input = JSON.parse(turn.input) as TurnInput;
+  if (isEdit(input) || input.fromVersion === undefined) return undefined;
+  const found = yield* first<Forked>(
+    `SELECT seq, checkpoint_id, status FROM et_turns
+     WHERE tenant = $1 AND thread_id = $2 AND epoch = $3 AND version = $4 AND checkpoint_id IS NOT NULL`,
+    ...[claim.thread.tenant, claim.thread.threadId, claim.epoch, input.fromVersion],
+  );
+  return found ?? 'gone';
+}
+
+const noSuchVersion: Failure = {
+  code: 'base_changed',
+  message: 'The thread has no such version to go on from.',
+};
 
 /** The earliest unsettled turn is the one behind the settled ones. */
 const earliest = (key: StoredThread, thread: ThreadRow): Tx<OpenTurn | undefined> =>
@@ -158,6 +188,12 @@ function whyNot(
   if (resumed !== null && (resumed !== thread.version || thread.head_status !== 'interrupted')) {
     return { code: 'resume_stale', message: 'The thread no longer waits for this answer.' };
   }
+  if (thread.head_status === 'interrupted' && isEdit(JSON.parse(turn.input) as TurnInput)) {
+    return {
+      code: 'thread_interrupted',
+      message: 'The thread waits for an answer; its fields can be written when it has one.',
+    };
+  }
   if (turn.if_version !== null && turn.if_version !== thread.version) {
     return {
       code: 'base_changed',
@@ -175,24 +211,26 @@ function claimedTurn(found: {
   readonly thread: ThreadRow;
   readonly turn: OpenTurn;
   readonly leftMs: number;
+  readonly forked: Forked | undefined;
 }): ClaimedTurn {
-  const { claim, thread, turn, leftMs } = found;
+  const { claim, thread, turn, leftMs, forked } = found;
   const input = JSON.parse(turn.input) as TurnInput;
   const head =
     thread.head_checkpoint === null || thread.head_seq === null
       ? null
       : { checkpointId: thread.head_checkpoint, seq: thread.head_seq };
+  const headStatus = forked?.status ?? thread.head_status;
   return {
     claim,
     graph: turn.graph,
     input,
     ...listenedTo(turn.stream),
     baseVersion: thread.version,
-    head,
+    head: forked === undefined ? head : { checkpointId: forked.checkpoint_id, seq: forked.seq },
+    forks: forked !== undefined,
     step: turn.step,
     // P7: a plain turn abandons an interrupt; P6: so does what follows a turn cut off in the middle.
-    closeDangling:
-      input.kind !== 'resume' && thread.head_status !== null && thread.head_status !== 'committed',
+    closeDangling: input.kind !== 'resume' && headStatus !== null && headStatus !== 'committed',
     leftMs,
     hasRows: turn.has_rows === 1,
     pendingNodes: names(turn.pending_nodes),

@@ -1,21 +1,16 @@
 import type { GraphFactory, PregelGraph } from './types.js';
 
-export interface Unwrapped {
-  readonly graph: PregelGraph;
-  readonly factory?: GraphFactory;
-}
-
 /**
- * Makes a graph of what a project exports: a compiled graph, a builder, a promise, a factory, a `createAgent` wrapper or an
- * `entrypoint`. Told apart by shape, since the project's classes are not ours.
- * @throws Error that says what the export is instead
+ * Makes a graph of what a project exports, or of what its factory returns: a compiled graph, a builder, a promise, a
+ * `createAgent` wrapper or an `entrypoint`. Told apart by shape, since the project's classes are not ours.
+ * @throws Error that says what it is instead
  */
-export async function unwrapGraph(exported: unknown): Promise<Unwrapped> {
-  const value = await exported;
-  if (typeof value !== 'function' || isPregel(value)) return { graph: compiled(value) };
-  const factory = value as GraphFactory;
-  return { graph: compiled(await factory({ configurable: {} }, {})), factory };
-}
+export const unwrapGraph = async (exported: unknown): Promise<PregelGraph> =>
+  compiled(await exported);
+
+/** The exported function that makes a graph, if the export is one. */
+export const factoryOf = (exported: unknown): GraphFactory | undefined =>
+  typeof exported === 'function' && !isPregel(exported) ? (exported as GraphFactory) : undefined;
 
 function compiled(value: unknown): PregelGraph {
   if (isPregel(value)) return value;

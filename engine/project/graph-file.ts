@@ -1,32 +1,43 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { urlIn } from './loadings.js';
 import type { GraphSpec } from './project-config.js';
 
 const typescript = new Set(['.ts', '.mts', '.cts', '.tsx', '.jsx']);
 const javascript = new Set(['.js', '.mjs', '.cjs']);
 
-/** Imports a graph's file, TypeScript too, and returns what the spec names in it. @throws Error with the cause in words */
-export async function importGraphExport(folder: string, spec: GraphSpec): Promise<unknown> {
+/**
+ * Imports a graph's file, TypeScript too, and returns what the spec names in it.
+ * @param loading which loading of the project this is (loadings.ts)
+ * @throws Error with the cause in words
+ */
+export async function importGraphExport(
+  folder: string,
+  spec: GraphSpec,
+  loading = 0,
+): Promise<unknown> {
   const file = path.resolve(folder, spec.file);
   const extension = path.extname(file);
   if (extension === '.py') throw new Error('it is a Python graph; Everthread runs LangGraph.js');
   if (!existsSync(file)) throw new Error('there is no such file');
   if (typescript.has(extension)) await acceptTypeScript(folder);
   else if (!javascript.has(extension)) throw new Error(`"${extension}" files cannot be loaded`);
-  // A file that calls process.exit while it is loaded would end us without a word.
-  const tell = (code: number): void => {
-    process.stderr.write(
-      `everthread: the process was ended (exit code ${code}) while ${file} of graph "${spec.name}" was loaded. A graph file must not call process.exit.\n`,
-    );
-    process.exitCode = code === 0 ? 1 : code;
-  };
-  process.once('exit', tell);
-  try {
-    const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  return await withoutExit(async () => {
+    const module = (await import(urlIn(loading, file))) as Record<string, unknown>;
     return pick(module, spec.exportName);
+  });
+}
+
+/** A file that calls process.exit while it is loaded fails alone, and the other graphs serve. */
+async function withoutExit<T>(load: () => Promise<T>): Promise<T> {
+  const { exit } = process;
+  process.exit = (code) => {
+    throw new Error(`it called process.exit(${code ?? ''})`);
+  };
+  try {
+    return await load();
   } finally {
-    process.off('exit', tell);
+    process.exit = exit;
   }
 }
 

@@ -26,15 +26,7 @@ export async function projectModules(
     const warning = `${folder} has no @langchain/langgraph that can be resolved; its graphs run with Everthread's own copy.`;
     return { modules: await loadFrom(here, here, format), warnings: [warning] };
   }
-  const modules = await loadFrom(from, langgraph, format);
-  const { versions } = modules;
-  return {
-    modules,
-    warnings:
-      Number.parseInt(versions.langgraph) >= 1
-        ? []
-        : [`LangGraph ${versions.langgraph} of ${folder} is older than 1.0, which is untested.`],
-  };
+  return { modules: await loadFrom(from, langgraph, format), warnings: [] };
 }
 
 const here = fileURLToPath(import.meta.url);

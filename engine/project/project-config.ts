@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
+import { keyNotes, warningOf, type KeyNote } from './config-keys.js';
 
 /** A graph of langgraph.json: where it stands. */
 export interface GraphSpec {
@@ -13,6 +14,14 @@ export interface GraphSpec {
   readonly slice?: Slice;
   /** `thread` runs the supersteps in a pool of worker threads: for nodes that compute or block (DESIGN 7). */
   readonly isolation?: Isolation;
+  /** Where the zod object stands that declares the thread's typed fields. */
+  readonly fields?: ExportPlace;
+}
+
+/** A file of the project and a name that it exports. */
+export interface ExportPlace {
+  readonly file: string;
+  readonly exportName: string;
 }
 
 export type Slice = 'turn' | 'superstep';
@@ -23,6 +32,10 @@ export interface ProjectConfig {
   /** By name, in the order of the file. */
   readonly graphs: Readonly<Record<string, GraphSpec>>;
   readonly env: string | Readonly<Record<string, string>> | undefined;
+  /** What the project asks for; the process runs on whatever Node it was started with. */
+  readonly nodeVersion: string | number | undefined;
+  /** What becomes of each key. */
+  readonly notes: readonly KeyNote[];
   readonly warnings: readonly string[];
 }
 
@@ -33,6 +46,7 @@ const graphSchema = z.union([
     description: z.string().optional(),
     slice: z.enum(['turn', 'superstep']).optional(),
     isolation: z.enum(['none', 'thread']).optional(),
+    fields: z.string().min(1).optional(),
   }),
 ]);
 
@@ -47,15 +61,7 @@ const configSchema = z.looseObject({
     })
     .optional(),
   node_version: z.union([z.string(), z.number()]).optional(),
-  dependencies: z.array(z.string()).optional(),
 });
-
-/** Keys that shape a deployment image and mean nothing to a run. */
-const silentKeys = new Set(
-  '$schema graphs env node_version dependencies dockerfile_lines docker_compose_file image_distro base_image api_version node_loader python_version pip_config_file pip_installer keep_pkg_tools source _INTERNAL_docker_tag'.split(
-    ' ',
-  ),
-);
 
 /**
  * Reads and checks a langgraph.json.
@@ -68,16 +74,17 @@ export async function readProjectConfig(configPath: string): Promise<ProjectConf
     const problems = parsed.error.issues.map((i) => `${i.path.join('.') || 'it'}: ${i.message}`);
     throw new Error(`${file} is not a langgraph.json that can be served. ${problems.join('; ')}`);
   }
-  const { graphs, env, ...others } = parsed.data;
-  const unknown = Object.keys(others).filter((key) => !silentKeys.has(key));
+  const { graphs, env, node_version: nodeVersion } = parsed.data;
+  const notes = keyNotes(parsed.data);
   return {
     folder: path.dirname(file),
     graphs: Object.fromEntries(
       Object.entries(graphs).map(([name, graph]) => [name, graphSpec(name, graph)]),
     ),
     env,
-    warnings:
-      unknown.length === 0 ? [] : [`langgraph.json: ${unknown.join(', ')} not used by Everthread.`],
+    nodeVersion,
+    notes,
+    warnings: notes.flatMap(warningOf),
   };
 }
 
@@ -91,14 +98,16 @@ async function readJson(file: string): Promise<unknown> {
 
 function graphSpec(name: string, graph: z.infer<typeof graphSchema>): GraphSpec {
   const { path: location, ...options } = typeof graph === 'string' ? { path: graph } : graph;
+  return { name, ...placeOf(location, 'default'), ...given(options) };
+}
+
+function placeOf(location: string, otherwise: string): ExportPlace {
   // The last colon, and not that of a Windows drive.
   const colon = location.lastIndexOf(':');
   const split = colon > 1 ? colon : location.length;
   return {
-    name,
     file: location.slice(0, split),
-    exportName: location.slice(split + 1) || 'default',
-    ...given(options),
+    exportName: location.slice(split + 1) || otherwise,
   };
 }
 
@@ -107,14 +116,17 @@ function given({
   description,
   slice,
   isolation,
+  fields,
 }: {
   description?: string | undefined;
   slice?: Slice | undefined;
   isolation?: Isolation | undefined;
-}): Pick<GraphSpec, 'description' | 'slice' | 'isolation'> {
+  fields?: string | undefined;
+}): Pick<GraphSpec, 'description' | 'slice' | 'isolation' | 'fields'> {
   return {
     ...(description !== undefined && { description }),
     ...(slice !== undefined && { slice }),
     ...(isolation !== undefined && { isolation }),
+    ...(fields !== undefined && { fields: placeOf(fields, 'fields') }),
   };
 }

@@ -1,6 +1,7 @@
 import type * as CoreMessages from '@langchain/core/messages';
 import type * as LangGraph from '@langchain/langgraph';
 import type * as Checkpoint from '@langchain/langgraph-checkpoint';
+import type { FieldsSchema } from '../../contracts/fields.js';
 import type { Isolation, Slice } from './project-config.js';
 
 /**
@@ -46,9 +47,11 @@ export interface LoadedGraph {
   readonly slice?: Slice;
   /** See `GraphSpec.isolation`; none when absent. */
   readonly isolation?: Isolation;
+  /** What the typed fields of its threads may be; absent when it declares none. */
+  readonly fields?: FieldsSchema;
   readonly graph: PregelGraph;
   readonly modules: LangGraphModules;
-  /** The exported function, when the graph was made by one; it was called once, at load. */
+  /** The exported function, when the graph was made by one; it is called again for each run. */
   readonly factory?: GraphFactory;
 }
 

@@ -107,6 +107,23 @@ export function* listCheckpoints(view: View, ns: string | undefined): Tx<readonl
   return all;
 }
 
+/** A root checkpoint as if it had one channel alone: the others are not read. */
+export function* readChannel(view: View, id: string, channel: string): Tx<Stored | undefined> {
+  const [row] = yield* query<CheckpointColumns>(
+    `SELECT ${columns} FROM et_checkpoints WHERE ${inView} AND ns = '' AND checkpoint_id = $6`,
+    ...viewOf(view),
+    id,
+  );
+  if (row === undefined) return undefined;
+  const whole = JSON.parse(toText(row.body)) as Body;
+  const only = <T>(all: Readonly<Record<string, T>>): Record<string, T> =>
+    Object.fromEntries(Object.entries(all).filter(([name]) => name === channel));
+  const body = { ...whole, inline: only(whole.inline), rows: only(whole.rows) };
+  const wanted = Object.entries(body.rows).map(([name, version]) => ({ channel: name, version }));
+  const deltas = yield* readChains(view, '', wanted);
+  return { row, body, deltas, others: [], writes: [] };
+}
+
 function* readRest(view: View, row: CheckpointColumns): Tx<Stored> {
   const body = JSON.parse(toText(row.body)) as Body;
   const stored = yield* query<StoredWrite>(

@@ -6,7 +6,7 @@ import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { pino } from 'pino';
 import { createApp } from '../../api/app.js';
 import { defaultSettings, identifyEverybody, type GatewayDeps } from '../../api/deps.js';
-import { listen } from '../../api/server.js';
+import { listen, type ArrivalLimits } from '../../api/server.js';
 import type { TurnWake, Waker } from '../../contracts/waker.js';
 import type { FrameBody, Relay } from '../../contracts/frames.js';
 import { openStorage } from '../../storage/open.js';
@@ -42,6 +42,7 @@ export interface Options {
   readonly work?: (worker: Worker) => Promise<void>;
   readonly deps?: Partial<GatewayDeps>;
   readonly settings?: Partial<GatewayDeps['settings']>;
+  readonly limits?: ArrivalLimits;
 }
 
 export async function startGateway(options: Options = {}) {
@@ -76,7 +77,10 @@ export async function startGateway(options: Options = {}) {
     ...options.deps,
     settings: { ...defaultSettings, pollMs: 50, ...options.settings },
   });
-  const server = await listen(app, { host: '127.0.0.1', port: 0, closing });
+  const server = await listen(app, {
+    ...{ host: '127.0.0.1', port: 0, closing },
+    ...(options.limits && { limits: options.limits }),
+  });
   const url = server.url;
   return {
     ...{ url, port: server.port, storage, relay, wakes, logged, server },
@@ -223,7 +227,9 @@ export async function workerOn(
     wake();
     return settled;
   };
-  const said = turn.input.kind === 'message' ? turn.input.text : JSON.stringify(turn.input.value);
+  const { input } = turn;
+  const said =
+    input.kind === 'message' ? input.text : JSON.stringify('value' in input ? input.value : null);
   return {
     ...{ turn, claim, said, emit, wake, settle },
     token: (text, step) => emit({ kind: 'token', data: { message_id: 'm1', text } }, step),

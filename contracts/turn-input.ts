@@ -1,0 +1,36 @@
+/** What a turn asks of its thread. It stands in the turn's row as JSON, so builds of one fleet read each other's. */
+
+import type { CallConfig } from './call-config.js';
+
+/** Runs the graph. `message` becomes one human message whose id is the turn id. */
+export type RunInput = (
+  | { readonly kind: 'message'; readonly text: string }
+  | { readonly kind: 'input'; readonly value: unknown }
+  | { readonly kind: 'resume'; readonly value: unknown }
+) & {
+  /** Whose long-term memory the run may use; part of what the request is (M19). */
+  readonly userId?: string;
+  /** What the caller hands to the graph beside the input. */
+  readonly call?: CallConfig;
+  /** A fork: runs on from an earlier version's state. Those after it stay in the history. */
+  readonly fromVersion?: number;
+};
+
+/** Changes the thread's state in the order of its turns; no node runs and no model is called (F1). */
+export type EditInput =
+  | { readonly kind: 'set_field'; readonly name: string; readonly value: unknown }
+  | { readonly kind: 'delete_field'; readonly name: string };
+
+export type TurnInput = RunInput | EditInput;
+
+export function isEdit(input: TurnInput): input is EditInput {
+  switch (input.kind) {
+    case 'set_field':
+    case 'delete_field':
+      return true;
+    case 'message':
+    case 'input':
+    case 'resume':
+      return false;
+  }
+}

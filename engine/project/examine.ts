@@ -1,0 +1,90 @@
+/** What a project is and what of it works here: for `everthread doctor`. Runs the project's code, as serving it would. */
+import { traitsOf, isAtLeast } from '../versions/traits.js';
+import { warningOf, type KeyNote } from './config-keys.js';
+import { loadProject } from './load-project.js';
+import { readProjectConfig } from './project-config.js';
+import type { LangGraphModules, LoadedProject } from './types.js';
+
+export interface Finding {
+  readonly kind: 'works' | 'note' | 'fails';
+  readonly about: string;
+  readonly what: string;
+}
+
+export interface Examined {
+  readonly findings: readonly Finding[];
+  readonly versions: LangGraphModules['versions'] | null;
+}
+
+export async function examine(file: string, env: NodeJS.ProcessEnv): Promise<Examined> {
+  let notes: readonly KeyNote[];
+  let project: LoadedProject;
+  let node: string | number | undefined;
+  try {
+    const config = await readProjectConfig(file);
+    notes = config.notes;
+    node = config.nodeVersion;
+    project = await loadProject(file, { env });
+  } catch (error) {
+    return { findings: [fails('langgraph.json', (error as Error).message)], versions: null };
+  }
+  const { versions } = project.modules;
+  return {
+    versions,
+    findings: [
+      nodeFinding(node),
+      versionFinding(project.modules),
+      ...lackFindings(project.modules),
+      ...[...project.graphs.keys()].map((name) => works(`graph "${name}"`, 'loads')),
+      ...project.failures.map(({ name, message }) => fails(`graph "${name}"`, message)),
+      ...notes.flatMap(keyFinding),
+      ...project.warnings
+        .filter((warning) => !/^langgraph.json: ("|the project asks)/.test(warning))
+        .map((warning) => note('project', warning)),
+    ],
+  };
+}
+
+const works = (about: string, what: string): Finding => ({ kind: 'works', about, what });
+const note = (about: string, what: string): Finding => ({ kind: 'note', about, what });
+const fails = (about: string, what: string): Finding => ({ kind: 'fails', about, what });
+
+function nodeFinding(wanted: string | number | undefined): Finding {
+  const found = process.versions.node;
+  return wanted === undefined || found.startsWith(`${wanted}.`)
+    ? works('Node.js', found)
+    : note('Node.js', `${found}; the project asks for ${wanted}`);
+}
+
+/** The oldest release that the fixtures of the test suite run. */
+function versionFinding({ versions }: LangGraphModules): Finding {
+  const { langgraph, core, checkpoint } = versions;
+  const what = `${langgraph}, with core ${core} and checkpoint ${checkpoint}`;
+  return isAtLeast(langgraph, 0, 2)
+    ? works('LangGraph', what)
+    : fails('LangGraph', `${what}: older than 0.2.5, the oldest that is supported`);
+}
+
+/** What the project's LangGraph cannot do, so we cannot either. */
+function lackFindings(modules: LangGraphModules): Finding[] {
+  const { langgraph, versions } = modules;
+  const lacks = (what: string, name: string): Finding[] =>
+    name in langgraph ? [] : [note('LangGraph', `${versions.langgraph} has no ${name}: ${what}`)];
+  return [
+    ...lacks(
+      'a run is not moved to another worker between two steps; it goes on to its end, or is run again from its last step',
+      'RunControl',
+    ),
+    ...lacks('a waiting node is run again by {"resume": null}', 'Command'),
+    ...(traitsOf(modules).savesInStep
+      ? []
+      : [note('LangGraph', 'runtime.context is not known before 0.4; use configurable')]),
+  ];
+}
+
+function keyFinding(found: KeyNote): Finding[] {
+  const [text] = warningOf(found);
+  if (text === undefined) return [];
+  const finding = found.effect.kind === 'unsafe' ? fails : note;
+  return [finding('langgraph.json', text.replace('langgraph.json: ', ''))];
+}
