@@ -48,7 +48,7 @@ export const glossary: readonly Entry[] = [
   entry('model', '모델', '模型', 'modelo'),
   entry('key', '키', '密钥|键', 'clave'),
   entry('memory remember', '기억|메모리', '记忆|记住|内存', 'memoria|record|recuerd'),
-  entry('erase', '잊', '忘记|抹', 'olvid'),
+  entry('erase', '소거|말소', '抹除|清空', 'suprim'),
   entry('personal data', '개인정보|개인', '个人信息|个人|隐私', 'personal|privacidad'),
   entry('backup', '백업', '备份', 'copia|respald|backup'),
   entry('restore', '복구|복원', '还原|恢复备份', 'restaur'),

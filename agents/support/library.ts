@@ -49,7 +49,7 @@ export interface Library {
 }
 
 /** A passage must hold this share of what was asked, rare words counting more; less is a shared word, not an answer. */
-const leastCoverage = 0.34;
+const leastCoverage = 0.45;
 /** Weaker hits than this share of the best one only dilute an answer. */
 const keptShare = 0.6;
 /** One paragraph or table may be longer than any answer. */

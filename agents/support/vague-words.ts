@@ -11,7 +11,7 @@ const english = new Set(
   ok okay yes no yeah hmm sir madam team guys someone anyone somebody anybody know knows understand explain tell show say said talk
   use uses using used user make makes making try tries tried trying like way ways possible able able allow allowed let lets
   not never nor here hear out up if but because about than too also only well see look seem seems think thought sure maybe
-  anymore mean means meaning another still take takes taking come comes ask asks asked own sure please kind
+  anymore handle handles mean means meaning another still take takes taking come comes ask asks asked own sure please kind
   i'm i've i'd it's that's what's there's can't cannot won't cant dont doesnt isnt let's us them these those its whats im ive
   does do done doing being been having such same other another one two`.split(/\s+/),
 );
