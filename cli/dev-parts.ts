@@ -2,6 +2,7 @@
 import type { Config } from '../config/config.js';
 import { allStarted } from '../config/stack.js';
 import type { Stack } from '../config/stack.js';
+import type { LoadedGraph } from '../engine/project/types.js';
 import { openStorage } from '../storage/open.js';
 import type { StorageTarget } from '../storage/open.js';
 import { localRelay } from '../storage/relay-local.js';
@@ -24,10 +25,11 @@ export interface DevParts extends DevOptions {
 export async function startParts(config: Config, given: DevParts): Promise<Dev> {
   const { log, parts } = given;
   installRuntime((level, line) => log[level](line));
+  const opening = openStorage(given.target, config);
   const [temporal, storage, served] = await allStarted([
     given.temporal.then((found) => connected(found, parts)),
-    openStorage(given.target, config).then((opened) => parts.add(opened, () => opened.close())),
-    loadGraphs(config, log),
+    opening.then((opened) => parts.add(opened, () => opened.close())),
+    loadGraphs(config, { log, memory: opening.then(({ memory }) => memory) }),
   ]);
   const link = openTemporal(temporal.settings, temporal.connection);
   const relay = localRelay();
@@ -36,11 +38,12 @@ export async function startParts(config: Config, given: DevParts): Promise<Dev> 
     store: storage.store,
     onlyWorker: true,
   });
+  const graphs = new Map(served.graphs);
   const worker = await startWorkerSide(
     {
       storage,
       relay,
-      graphs: served.graphs,
+      graphs,
       connection: temporal.connection.native,
       wake: (turn) => wake.wake(turn, { start: true }),
       log,
@@ -48,6 +51,7 @@ export async function startParts(config: Config, given: DevParts): Promise<Dev> 
     { ...config, namespace: temporal.settings.namespace },
   );
   parts.add(worker, () => worker.stop());
+  await reloading(config, { graphs, log }, parts);
   const watch = watchStore(storage);
   parts.add(watch, () => watch.stop());
   const worked = worker.done.then(() => new Promise<never>(() => undefined));
@@ -63,6 +67,18 @@ export async function startParts(config: Config, given: DevParts): Promise<Dev> 
     broken,
     stop: () => parts.stop(),
   };
+}
+
+/** Only where a project is served; the watcher is loaded only then. */
+async function reloading(
+  { graphConfig }: Config,
+  served: { readonly graphs: Map<string, LoadedGraph>; readonly log: DevOptions['log'] },
+  parts: Stack,
+): Promise<void> {
+  if (graphConfig === null) return;
+  const { reloadOnSave } = await import('../worker/reload.js');
+  const watching = reloadOnSave({ ...served, file: graphConfig });
+  parts.add(watching, () => watching.close());
 }
 
 async function connected(

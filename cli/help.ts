@@ -5,6 +5,8 @@ export const allowRemote =
 
 export const everthread = `
 First steps:
+  everthread init my-agent             a new project
+  everthread doctor                    what of an existing project works here
   everthread dev                       everything in one process, nothing else to install
   everthread chat                      talk to it from another terminal
 
@@ -25,6 +27,11 @@ const graphsAndModel = `  EVERTHREAD_CONFIG                    langgraph.json of
   EVERTHREAD_MODEL                     builtin (default), or provider:model such as
                                        openai:gpt-5-mini, with the provider's own variables
                                        (OPENAI_API_KEY, OPENAI_BASE_URL, ...)`;
+
+const agents = `  EVERTHREAD_CONTEXT_BUDGET            most tokens of one request of a shipped agent (16000)
+  EVERTHREAD_SUMMARY_MODEL             summarises long threads (EVERTHREAD_MODEL)
+  EVERTHREAD_MAX_STEPS                 model calls of one turn (15); also EVERTHREAD_TURN_TOKENS, and
+                                       EVERTHREAD_TURN_COST with EVERTHREAD_MODEL_PRICES`;
 
 const cluster = `  EVERTHREAD_POSTGRES_URL              postgresql://user:password@host:5432/database
   EVERTHREAD_POSTGRES_POOL             most connections (10)
@@ -56,6 +63,7 @@ Settings:
   EVERTHREAD_STORAGE                   sqlite (default), memory (lost at exit), postgres
   EVERTHREAD_DATA                      folder of databases and logs (./.everthread)
 ${graphsAndModel}
+${agents}
   EVERTHREAD_TEMPORAL_CLI              a Temporal CLI to use
   EVERTHREAD_TEMPORAL_PORT, EVERTHREAD_TEMPORAL_UI_PORT
                                        of the Temporal dev server (7233, 8233)
@@ -88,6 +96,7 @@ Example:
 Settings:
 ${cluster}
 ${graphsAndModel}
+${agents}
 ${times}`;
 
 export const migrate = `
@@ -180,3 +189,19 @@ Example:
 Settings:
   EVERTHREAD_TEMPORAL_CLI              a Temporal CLI to use; else "temporal" on PATH, else one
                                        that was fetched before, else it is fetched`;
+
+export const init = `
+Writes a graph, its test, langgraph.json and package.json. Nothing is installed and nothing is
+overwritten.
+
+Examples:
+  everthread init my-agent
+  everthread init my-agent --from ./everthread-0.1.0.tgz`;
+
+export const doctor = `
+Reads langgraph.json, loads its graphs as "everthread dev" would, and says what will work, with the
+versions of LangGraph that it finds. Exit code 1 when something will not work.
+
+Examples:
+  everthread doctor
+  everthread doctor ../my-agent --json`;

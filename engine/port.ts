@@ -2,6 +2,7 @@
  * The engine: runs a LangGraph graph from its latest checkpoint to its next stop. It knows nothing of Temporal or SQL;
  * LangGraph itself is handed in as a value, the project's own copy (DESIGN 4, "Running LangGraph").
  */
+import type { CallConfig } from '../contracts/call-config.js';
 import type { Failure } from '../contracts/failure.js';
 import type { FrameBody } from '../contracts/frames.js';
 import type { ModeSet } from '../contracts/stream-modes.js';
@@ -22,14 +23,20 @@ export interface Identity {
   readonly threadId: string;
   readonly turnId: string;
   readonly graphId: string;
-  readonly userId: string;
+  readonly tenant: string;
+  /** Whom the turn names; absent when it names nobody. */
+  readonly userId?: string;
 }
 
 export interface GraphRun {
   readonly graph: LoadedGraph;
   readonly attempt: Attempt;
+  /** A `BaseStore` of the project's own class, in the place of any that the graph was compiled with (M17). */
+  readonly store?: object;
   readonly start: Start;
   readonly identity: Identity;
+  /** What the caller hands to the graph beside the input. */
+  readonly call?: CallConfig;
   /** Finished supersteps of earlier attempts: they count against the recursion limit (P11). */
   readonly finishedSteps: number;
   /** From the last flush of an earlier attempt of this turn; null when there is none (P11). */
@@ -39,7 +46,6 @@ export interface GraphRun {
   } | null;
   /** Close tool calls that an interrupted or cancelled turn left unanswered, before the first superstep (P6, P7). */
   readonly closeDangling: boolean;
-  readonly recursionLimit?: number;
   /** Somebody listens: `messages` mode (DESIGN 15.2). */
   readonly stream: boolean;
   /** LangGraph's stream modes that a viewer has asked for. */

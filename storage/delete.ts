@@ -34,7 +34,7 @@ export function* deleteThread(key: ThreadKey): Tx<Deleted> {
   yield* handOverRuns(key, thread.epoch + 1);
   yield* run(
     `UPDATE et_threads SET epoch = epoch + 1, deleted = 1, version = 0, settled_seq = next_seq - 1, graph = NULL,
-       metadata = '{}', head_checkpoint = NULL, head_seq = NULL, head_status = NULL, interrupts = NULL,
+       user_id = NULL, metadata = '{}', head_checkpoint = NULL, head_seq = NULL, head_status = NULL, interrupts = NULL,
        next_nodes = NULL, run_id = NULL, updated_at_ms = {now}
      WHERE tenant = $1 AND thread_id = $2`,
     tenant,

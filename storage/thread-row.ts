@@ -10,6 +10,7 @@ export interface ThreadRow {
   readonly next_seq: number;
   readonly settled_seq: number;
   readonly graph: string | null;
+  readonly user_id: string | null;
   readonly metadata: string;
   readonly head_checkpoint: string | null;
   readonly head_seq: number | null;
@@ -21,8 +22,8 @@ export interface ThreadRow {
   readonly updated_at_ms: number;
 }
 
-const columns = `epoch, deleted, version, next_seq, settled_seq, graph, metadata, head_checkpoint, head_seq, head_status,
-  interrupts, next_nodes, run_id, created_at_ms, updated_at_ms`;
+const columns = `epoch, deleted, version, next_seq, settled_seq, graph, user_id, metadata, head_checkpoint, head_seq,
+  head_status, interrupts, next_nodes, run_id, created_at_ms, updated_at_ms`;
 
 /** Locks the thread for a writing transaction; undefined when it never was. A deleted one still has its row. */
 export const lockThread = (thread: ThreadKey): Tx<ThreadRow | undefined> =>
@@ -58,20 +59,18 @@ export const progressOf = (
 /** A thread's first row, or a new life of a deleted one (P8): epoch and next seq go on. */
 export interface NewLife {
   readonly graph: string | null;
+  /** Whose it is; absent until a turn names him (M19). */
+  readonly userId?: string | null;
   readonly metadata: string;
 }
 
 /** False when somebody else made the row meanwhile: begin again and find it. */
 export function* insertThread(thread: ThreadKey, life: NewLife, nextSeq: number): Tx<boolean> {
   const changes = yield* run(
-    `INSERT INTO et_threads (tenant, thread_id, epoch, deleted, version, next_seq, settled_seq, graph, metadata,
+    `INSERT INTO et_threads (tenant, thread_id, epoch, deleted, version, next_seq, settled_seq, graph, metadata, user_id,
        swept_at_ms, created_at_ms, updated_at_ms)
-     VALUES ($1, $2, 1, 0, 0, $3, 0, $4, $5, 0, {now}, {now}) ON CONFLICT (tenant, thread_id) DO NOTHING`,
-    thread.tenant,
-    thread.threadId,
-    nextSeq,
-    life.graph,
-    life.metadata,
+     VALUES ($1, $2, 1, 0, 0, $3, 0, $4, $5, $6, 0, {now}, {now}) ON CONFLICT (tenant, thread_id) DO NOTHING`,
+    ...[thread.tenant, thread.threadId, nextSeq, life.graph, life.metadata, life.userId ?? null],
   );
   return changes === 1;
 }
@@ -79,12 +78,9 @@ export function* insertThread(thread: ThreadKey, life: NewLife, nextSeq: number)
 /** Opens the epoch that a delete left waiting. */
 export const reviveThread = (thread: ThreadKey, life: NewLife): Tx<number> =>
   run(
-    `UPDATE et_threads SET deleted = 0, graph = $3, metadata = $4, created_at_ms = {now}, updated_at_ms = {now}
+    `UPDATE et_threads SET deleted = 0, graph = $3, metadata = $4, user_id = $5, created_at_ms = {now}, updated_at_ms = {now}
      WHERE tenant = $1 AND thread_id = $2`,
-    thread.tenant,
-    thread.threadId,
-    life.graph,
-    life.metadata,
+    ...[thread.tenant, thread.threadId, life.graph, life.metadata, life.userId ?? null],
   );
 
 /** The head that a turn leaves behind (P6, DESIGN 5). */

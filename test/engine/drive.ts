@@ -166,8 +166,8 @@ export function runOf({ graph, shape, opened, start, mode, frames }: RunParts): 
   return {
     ...{ attempt, start, finishedSteps, recovered, closeDangling },
     graph: { name: shape.name, graph, modules },
-    identity: { threadId: 't', turnId, graphId: shape.name, userId: 'u' },
-    ...(shape.recursionLimit !== undefined && { recursionLimit: shape.recursionLimit }),
+    identity: { threadId: 't', turnId, graphId: shape.name, tenant: 'x', userId: 'u' },
+    ...(shape.recursionLimit !== undefined && { call: { recursionLimit: shape.recursionLimit } }),
     stream: mode.stream ?? false,
     signal: process.signal,
     slice: mode.slice ?? 'turn',
