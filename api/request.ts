@@ -23,6 +23,9 @@ export const limitHeaders: RequestHandler = (req, _res, next) => {
   if (req.rawHeaders.length > 2 * maxHeaders) {
     throw new Problem('headers_too_large', 'The request has too many header lines.');
   }
+  if (req.httpVersion === '1.1' && req.headers.host === undefined) {
+    throw new Problem('invalid_request', 'The request has no Host header.');
+  }
   next();
 };
 

@@ -1,12 +1,17 @@
 /** Listening, and ending without cutting anybody off. */
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Application } from 'express';
+import { answerBrokenRequests } from './broken-requests.js';
 
-/** Slow headers hold a connection at most this long. */
-const headersMs = 10_000;
-/** A body arrives within this; the answer may take longer. */
-const requestMs = 30_000;
+/** How long a request may take to arrive; its answer may take longer. */
+export interface ArrivalLimits {
+  /** Slow headers hold a connection at most this long. */
+  readonly headersMs: number;
+  readonly requestMs: number;
+  /** How often it is looked. */
+  readonly lookEveryMs: number;
+}
+const usualLimits: ArrivalLimits = { headersMs: 10_000, requestMs: 30_000, lookEveryMs: 5_000 };
 /** Longer than the idle time of common balancers (60 s), so that they do not reuse a connection that just ended. */
 const keepAliveMs = 65_000;
 /** Open requests get this long to finish when the gateway closes; waiting turns go on without them. */
@@ -18,27 +23,36 @@ export interface ListenOptions {
   readonly port: number;
   /** The controller of `GatewayDeps.closing`. */
   readonly closing: AbortController;
+  readonly limits?: ArrivalLimits;
 }
 
 export interface Listening {
   /** Where it can be reached, without a slash at the end. */
   readonly url: string;
   readonly port: number;
+  /** Answers with another application from now on. */
+  answerWith(app: RequestListener): void;
   /** Not ready any more; streams end, waiters are answered 202, requests finish; then everything is closed, at last by force. */
   close(): Promise<void>;
 }
 
 /** @throws Error that names the port when it is taken */
-export async function listen(app: Application, options: ListenOptions): Promise<Listening> {
-  const server = createServer(
-    {
-      headersTimeout: headersMs,
-      requestTimeout: requestMs,
-      keepAliveTimeout: keepAliveMs,
-      connectionsCheckingInterval: 5_000,
-    },
-    app,
-  );
+export async function listen(
+  app: RequestListener,
+  { limits = usualLimits, ...options }: ListenOptions,
+): Promise<Listening> {
+  let answer = app;
+  const server = createServer({
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: keepAliveMs,
+    connectionsCheckingInterval: limits.lookEveryMs,
+    requireHostHeader: false, // Node would refuse it without a problem; `limitHeaders` does with one
+  });
+  server.on('request', (req, res) => answer(req, res));
+  // An expectation that nobody knows is no reason for a 417 without a problem.
+  server.on('checkExpectation', (req, res) => server.emit('request', req, res));
+  answerBrokenRequests(server);
   const sockets = trackSockets(server);
   options.closing.signal.addEventListener('abort', sockets.endIdle);
   await new Promise<void>((resolve, reject) => {
@@ -57,7 +71,11 @@ export async function listen(app: Application, options: ListenOptions): Promise<
       });
       options.closing.abort();
     });
-  return { url: `http://${host}:${port}`, port, close: () => (closed ??= close()) };
+  return {
+    ...{ url: `http://${host}:${port}`, port },
+    answerWith: (next) => void (answer = next),
+    close: () => (closed ??= close()),
+  };
 }
 
 /**

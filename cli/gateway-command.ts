@@ -6,6 +6,6 @@ export const gateway = (flags: { readonly allowRemote?: boolean }): Promise<numb
   serve({
     command: 'gateway',
     allowRemote: flags.allowRemote,
-    start: ({ config, log }) => startGateway(config, log),
+    start: ({ config, log, stopAsked }) => startGateway(config, { log, signal: stopAsked }),
     onReady: ({ url }, { log }) => log.info({ url }, 'gateway is ready'),
   });

@@ -1,9 +1,11 @@
 /** The gateway's half of a process: the application over a storage, a relay and a waker, listening. */
+import type { RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import { createApp } from '../api/app.js';
 import { defaultSettings, identifyEverybody } from '../api/deps.js';
 import type { GatewayDeps } from '../api/deps.js';
 import { listen } from '../api/server.js';
+import { createWaitingApp } from '../api/waiting-app.js';
 import type { Listening } from '../api/server.js';
 import type { Config } from '../config/config.js';
 import type { TemporalLink } from '../temporal/connection.js';
@@ -17,16 +19,38 @@ export interface GatewaySideDeps extends Pick<
 }
 
 export async function startGatewaySide(deps: GatewaySideDeps, config: Config): Promise<Listening> {
-  const { temporal, ...rest } = deps;
   const closing = new AbortController();
-  const app = createApp({
+  const { host, port } = config;
+  return await listen(appOf(deps, config, closing.signal), { host, port, closing });
+}
+
+/** A gateway that listens already: it is up, and not ready. */
+export interface EarlyGateway extends Pick<Listening, 'url' | 'close'> {
+  /** From now on it is the gateway. */
+  serve(deps: GatewaySideDeps): void;
+}
+
+/** @throws Error that names the port when it is taken */
+export async function listenEarly(config: Config, log: Logger): Promise<EarlyGateway> {
+  const closing = new AbortController();
+  const { host, port } = config;
+  const listening = await listen(createWaitingApp(log), { host, port, closing });
+  return {
+    url: listening.url,
+    close: () => listening.close(),
+    serve: (deps) => listening.answerWith(appOf(deps, config, closing.signal)),
+  };
+}
+
+function appOf(deps: GatewaySideDeps, config: Config, closing: AbortSignal): RequestListener {
+  const { temporal, ...rest } = deps;
+  return createApp({
     ...rest,
     identify: identifyEverybody,
     settings: { ...defaultSettings, waitMs: config.requestWaitMs },
     ready: () => temporalReady(temporal),
-    closing: closing.signal,
+    closing,
   });
-  return await listen(app, { host: config.host, port: config.port, closing });
 }
 
 /** Names `temporal` when it does not answer. */

@@ -149,7 +149,7 @@ function refuseToTryAgain(error: unknown, { turnId, keys, lostSinceMs }: Learnt)
 
 /** Not ready yet; or something on the way, or an overloaded process, that says nothing of the turn. */
 function isPassing({ problem: { status, code } }: GatewayProblem): boolean {
-  return status === 503 || (code === 'unknown' && [408, 502, 504].includes(status));
+  return [408, 503].includes(status) || (code === 'unknown' && [502, 504].includes(status));
 }
 
 /** With jitter: readers that lost a gateway together do not come back together. */

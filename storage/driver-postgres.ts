@@ -4,6 +4,7 @@ import { translator, type Translated } from './dialect.js';
 import { CommitUnknown, StorageUnavailable } from './port.js';
 import { isRetryable, postgresError, wasRefused } from './postgres-errors.js';
 import { refusePooler } from './postgres-pooler.js';
+import { startError } from './postgres-start.js';
 import type { Answer, Driver, Row, SqlValue, Statement, Tx } from './tx.js';
 
 export interface PostgresOptions {
@@ -18,7 +19,7 @@ const defaultTimeoutMs = 5_000;
 /** A deadlock's victim is run again; three in a row mean something else is wrong. */
 const maxTries = 4;
 
-/** @throws StorageUnavailable; Error when the address is a transaction pooler's */
+/** @throws StorageUnavailable; Error when it refuses us, or the address is a transaction pooler's */
 export async function postgresDriver(options: PostgresOptions): Promise<Driver> {
   const turns = openPool(options);
   const readers = openPool(options);
@@ -48,27 +49,6 @@ export async function postgresDriver(options: PostgresOptions): Promise<Driver> 
     close,
   };
 }
-
-/** Whoever starts a process is told which server it is about; the address is shown without user and password. */
-function startError(url: string, error: unknown): unknown {
-  const known = postgresError(error);
-  const cause = error instanceof StorageUnavailable ? error.cause : error;
-  if (!(known instanceof StorageUnavailable) && !(known instanceof pg.DatabaseError)) return known;
-  const { hostname, port, pathname } = new URL(url);
-  const where = `${hostname || 'a local socket'}${port && `:${port}`}${pathname}`;
-  const text = `PostgreSQL at ${where} gives no connection: ${reasonOf(cause)}. Check that it runs, and EVERTHREAD_POSTGRES_URL.`;
-  return known instanceof StorageUnavailable
-    ? new StorageUnavailable(text, { cause: error })
-    : new Error(text, { cause: error });
-}
-
-/** A name with several addresses fails with one error for all of them, which says nothing itself. */
-const reasonOf = (error: unknown): string =>
-  error instanceof AggregateError
-    ? error.errors.map(reasonOf).join(', ')
-    : error instanceof Error
-      ? error.message
-      : String(error);
 
 /** bigint comes as a number: ours are counters and milliseconds, far below 2^53. */
 const numbers = new pg.TypeOverrides();

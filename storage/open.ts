@@ -1,11 +1,13 @@
 /** Opens the one storage of an instance: finds the backend, checks or migrates its schema, and puts the port together. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { sqliteDriver } from './driver-sqlite.js';
 import { postgresDriver } from './driver-postgres.js';
 import { lockInstance, type InstanceLock } from './lock-sqlite.js';
 import { checkSchema, migrate } from './migrate.js';
 import { StorageUnavailable, type Storage } from './port.js';
+import { isPassing, startError } from './postgres-start.js';
 import { sqliteCode } from './sqlite-errors.js';
 import { storageOn } from './storage-on.js';
 import type { Driver } from './tx.js';
@@ -36,7 +38,35 @@ export async function openStorage(
     return storageOn({ kind: target.kind, store, driver, close });
   } catch (error) {
     await close();
-    throw error;
+    throw target.kind === 'postgres' && isPassing(error) ? startError(target.url, error) : error;
+  }
+}
+
+/** Between two tries to reach a database that is down: soon enough for a person who starts it by hand. */
+const retryMs = 1_000;
+
+/**
+ * Opens a database of many processes for as long as it is merely not there: down, starting, cut off. One that refuses us,
+ * and a schema that is not this build's, are an error at once.
+ * @param options.onWaiting told the reason of each failed try
+ */
+export async function openStoragePatiently(
+  target: Extract<StorageTarget, { readonly kind: 'postgres' }>,
+  options: {
+    readonly autoMigrate: boolean;
+    readonly signal: AbortSignal;
+    readonly onWaiting: (reason: Error) => void;
+  },
+): Promise<Storage> {
+  const { signal, onWaiting } = options;
+  for (;;) {
+    try {
+      return await openStorage(target, options);
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable)) throw error;
+      onWaiting(error);
+    }
+    await pause(retryMs, undefined, { signal });
   }
 }
 

@@ -39,8 +39,10 @@ const down = (error: unknown, state?: string): StorageUnavailable =>
     cause: error,
   });
 
-/** pg reports a dead socket by a system code, or by one of these sentences without any code. */
+/** pg reports a dead socket by a system code, or by one of these sentences without any code; all addresses of a name in one. */
 const isNetwork = (error: unknown): boolean =>
   types.isNativeError(error) &&
-  ('syscall' in error ||
-    /terminated|timeout|not queryable|closed|ended|ECONN|EPIPE/i.test(error.message));
+  ('errors' in error && Array.isArray(error.errors)
+    ? error.errors.every(isNetwork)
+    : 'syscall' in error ||
+      /terminated|timeout|not queryable|closed|ended|ECONN|EPIPE/i.test(error.message));

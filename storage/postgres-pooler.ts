@@ -4,7 +4,11 @@ import pg from 'pg';
 /** Rounds of the probe: a pooler of transactions under load moves us within a few. */
 const rounds = 8;
 
-/** @throws Error when one session is moved between server processes, or two sessions share one */
+export class PoolerRefused extends Error {
+  override readonly name = 'PoolerRefused';
+}
+
+/** @throws PoolerRefused when one session is moved between server processes, or two sessions share one */
 export async function refusePooler(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   try {
@@ -12,7 +16,7 @@ export async function refusePooler(pool: pg.Pool): Promise<void> {
     // A server announces its process id when a session starts; a pooler announces a number of its own.
     if (pid === announced(client)) return;
     if (await moves(client, pid, pool.options)) {
-      throw new Error(
+      throw new PoolerRefused(
         'EVERTHREAD_POSTGRES_URL leads to a transaction pooler (such as PgBouncer with pool_mode = transaction). ' +
           'Give the direct address of the server, or pool_mode = session.',
       );

@@ -15,6 +15,7 @@ export interface PostgresRelayOptions {
   readonly onTrouble: (what: string) => void;
 }
 
+/** Begins with or without a database: a connection that fails is opened again for as long as it takes. */
 export async function postgresRelay(options: PostgresRelayOptions): Promise<Relay> {
   const channelOf = (shard: Shard): string => `everthread_${options.store}_${shard}`;
   const shards = shardListener({
@@ -38,11 +39,12 @@ export async function postgresRelay(options: PostgresRelayOptions): Promise<Rela
       [channels, payloads],
     );
   });
-  await Promise.all([receiver.ready, sender.ready]);
+  await Promise.all([receiver.tried, sender.tried]);
 
   return {
     publish: (frames) => queue.push(frames),
     subscribe: (turn, onFrame) => shards.subscribe(turn, onFrame),
+    hearable: (turn) => shards.hearable(turn),
     onWake: (turn, onWake) => shards.onWake(turn, onWake),
     shown: () => undefined,
     async close() {

@@ -1,4 +1,5 @@
 /** One PostgreSQL connection that is opened again whenever it breaks or goes silent. */
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 
 /** A half-open connection tells nothing by itself: it is asked this often. */
@@ -8,7 +9,8 @@ const firstReconnectMs = 100;
 const longestReconnectMs = 5_000;
 
 export interface SteadyClient {
-  readonly ready: Promise<void>;
+  /** Resolves after the first try to connect, whatever came of it: what it carries may be lost, so nobody need wait. */
+  readonly tried: Promise<void>;
   /** One statement after the other. @throws when there is no connection now */
   run(sql: string, values?: readonly unknown[]): Promise<void>;
   close(): Promise<void>;
@@ -22,28 +24,28 @@ export function steadyClient(
   let current: pg.Client | undefined;
   let closed = false;
   let line: Promise<unknown> = Promise.resolve();
-  const open = async (): Promise<pg.Client> => {
+  const open = async (): Promise<void> => {
     const { client, broken } = newClient(options.url);
-    await client.connect();
-    await prepare(client);
-    void broken.then(() => {
-      if (client === current) void reopen();
-    });
-    return client;
+    try {
+      await client.connect();
+      await prepare(client);
+    } catch (error) {
+      discard(client);
+      throw error;
+    }
+    if (closed) discard(client);
+    else current = client; // before it may be found broken, or nobody opens the next one
+    void broken.then(() => client === current && reopen());
   };
   const reopen = async (): Promise<void> => {
     current = undefined;
-    for (
-      let waitMs = firstReconnectMs;
-      !closed;
-      waitMs = Math.min(waitMs * 2, longestReconnectMs)
-    ) {
+    for (let pauseMs = firstReconnectMs; !closed; pauseMs = longer(pauseMs)) {
       try {
-        current = await open();
+        await open();
         return;
       } catch {
         options.onTrouble('the relay connection is down; viewers are served by polling');
-        await new Promise((resolve) => setTimeout(resolve, waitMs * (0.5 + Math.random())));
+        await pause(pauseMs * (0.5 + Math.random()), undefined, { ref: false });
       }
     }
   };
@@ -58,11 +60,11 @@ export function steadyClient(
   const health = setInterval(() => {
     const asked = current;
     // A connection that does not answer is ended, which opens the next one.
-    run('SELECT 1').catch(() => void asked?.end().catch(() => undefined));
+    run('SELECT 1').catch(() => asked && discard(asked));
   }, healthEveryMs);
   health.unref();
   return {
-    ready: open().then((client) => void (current = client)),
+    tried: open().catch(() => void reopen()),
     run,
     async close() {
       closed = true;
@@ -72,6 +74,13 @@ export function steadyClient(
       await last?.end();
     },
   };
+}
+
+const longer = (pauseMs: number): number => Math.min(pauseMs * 2, longestReconnectMs);
+
+/** Ends a connection that nobody has any use for. */
+function discard(client: pg.Client): void {
+  client.end().catch(() => undefined);
 }
 
 function newClient(url: string): { readonly client: pg.Client; readonly broken: Promise<void> } {

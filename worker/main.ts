@@ -1,7 +1,7 @@
 /** Composition root of `everthread worker`: graphs on PostgreSQL and an existing Temporal. */
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
-import { openStorage } from '../storage/open.js';
+import { openStoragePatiently } from '../storage/open.js';
 import { postgresRelay } from '../storage/relay-postgres.js';
 import { watchStore } from '../storage/store-watch.js';
 import { connectTemporalPatiently, openTemporal } from '../temporal/connection.js';
@@ -22,7 +22,7 @@ export interface RunningWorker {
 
 export interface WorkerOptions {
   readonly log: Logger;
-  /** Ends the waiting for a Temporal that is not there yet. */
+  /** Ends the waiting for a database or a Temporal that is not there yet. */
   readonly signal: AbortSignal;
 }
 
@@ -37,10 +37,13 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     }
     const settings = temporalFromEnvironment(temporal.env);
     if (settings === undefined) throw new Error('TEMPORAL_ADDRESS names no server.');
-    const storage = await openStorage(target, config);
+    const storage = await openStoragePatiently(target, {
+      ...{ autoMigrate: config.autoMigrate, signal },
+      onWaiting: (reason) => log.warn(`waiting for PostgreSQL: ${reason.message}`),
+    });
     parts.add(storage, () => storage.close());
     const { store } = storage;
-    const served = await loadGraphs(config, log);
+    const served = await loadGraphs(config, { log, memory: Promise.resolve(storage.memory) });
     const relay = await postgresRelay({
       url: target.url,
       store,

@@ -37,27 +37,36 @@ const cluster = {
 };
 
 describe('a database that cannot be used is named', () => {
-  test.each(['gateway', 'worker', 'migrate'])(
-    'PostgreSQL that is not there: %s tells its address and the setting, not the password',
-    async (command) => {
-      const { code, stderr } = await run(command, cluster);
-      expect(code).toBe(1);
-      expect(stderr).toContain('127.0.0.1:1/threads');
-      expect(stderr).toContain('EVERTHREAD_POSTGRES_URL');
-      expect(stderr).toMatch(/ECONNREFUSED/);
-      expect(stderr).not.toContain('hunter2');
-      expect(stderr).not.toMatch(/^\s+at /m);
-    },
-  );
-
-  test('a database that the server does not have', async () => {
-    const { url, drop } = await createPostgresDatabase();
-    const missing = url.replace(/[^/]+$/, 'nowhere');
-    const { code, stderr } = await run('worker', { ...cluster, EVERTHREAD_POSTGRES_URL: missing });
-    await drop();
+  test('PostgreSQL that is not there: migrate tells its address and the setting, not the password', async () => {
+    const { code, stderr } = await run('migrate', cluster);
     expect(code).toBe(1);
-    expect(stderr).toContain(new URL(missing).host);
-    expect(stderr).toContain('"nowhere" does not exist');
+    expect(stderr).toContain('127.0.0.1:1/threads');
+    expect(stderr).toContain('EVERTHREAD_POSTGRES_URL');
+    expect(stderr).toMatch(/ECONNREFUSED/);
+    expect(stderr).not.toContain('hunter2');
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  test('O7 a server that refuses us: no database of that name, no such user, no schema of ours', async () => {
+    const { url, drop } = await createPostgresDatabase();
+    const refused: [string, string][] = [
+      [url.replace(/[^/]+$/, 'nowhere'), '"nowhere" does not exist'],
+      [url.replace('postgres@', 'stranger:hunter2@'), '"stranger" does not exist'],
+      [url, 'everthread migrate'],
+    ];
+    await Promise.all(
+      refused.flatMap(([address, words]) =>
+        ['gateway', 'worker'].map(async (command) => {
+          const env = { ...cluster, EVERTHREAD_POSTGRES_URL: address };
+          const { code, stdout, stderr } = await run(command, env);
+          expect([command, code]).toEqual([command, 1]);
+          expect(stderr).toContain(words);
+          if (address !== url) expect(stderr).toContain(new URL(address).host);
+          expect(stdout + stderr).not.toMatch(/waiting|hunter2/);
+        }),
+      ),
+    );
+    await drop();
   });
 
   test('a SQLite path that leads to something else', async () => {

@@ -10,6 +10,8 @@ export interface CuttingProxy {
   cutNext(when: 'before' | 'after'): void;
   /** Decides the fate of every COMMIT of a writing transaction, until it is called again. */
   onWrite(fate: () => Fate): void;
+  /** For each of these texts: cuts the first connection on which a client sends it. @returns those that are left */
+  cutAt(texts: readonly string[]): ReadonlySet<string>;
   /** Cuts all connections that are open now. */
   cutAll(): void;
   /** How many connections were cut. */
@@ -29,6 +31,11 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
   let next: 'before' | 'after' | null = null;
   let fateOfWrite: () => Fate = () => 'pass';
   let cuts = 0;
+  let marks = new Set<string>();
+  const isMarked = (data: Buffer): boolean => {
+    const mark = [...marks].find((text) => data.includes(text));
+    return mark !== undefined && marks.delete(mark);
+  };
   const fateOf = (writing: boolean): Fate => {
     if (next === null) return writing ? fateOfWrite() : 'pass';
     const fate = next;
@@ -45,6 +52,10 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
     };
     let [cutting, writing] = [false, false];
     client.on('data', (data) => {
+      if (isMarked(data)) {
+        cut();
+        return;
+      }
       if (data.includes('BEGIN ISOLATION')) writing = data.includes('READ WRITE');
       const fate = data.includes(commit) ? fateOf(writing) : 'pass';
       if (fate === 'before') {
@@ -78,6 +89,7 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
     onWrite: (fate) => {
       fateOfWrite = fate;
     },
+    cutAt: (texts) => (marks = new Set(texts)),
     cutAll: () => {
       for (const socket of open) socket.destroy();
     },
