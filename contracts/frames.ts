@@ -45,6 +45,11 @@ export interface Relay {
   /** Calls `onFrame` for each frame of the turn, wakes excepted, from now on. @returns a function that ends the subscription */
   subscribe(turn: string, onFrame: (frame: Frame) => void): () => void;
   /**
+   * Resolves when a frame of the turn that is published from now on would be heard here, or when that takes too long. Asked
+   * before a turn is accepted, so that its viewer misses no beginning. Never rejects.
+   */
+  hearable(turn: string): Promise<void>;
+  /**
    * Calls `onWake` with the fence of each wake of the turn, and without one when frames may have been lost: look at the row.
    * Costs less than `subscribe`. @returns a function that ends it
    */

@@ -57,6 +57,7 @@ export function localRelay(): Relay {
       listen(turn, (frame) => {
         if (frame.kind === 'wake') onWake(frame.fence);
       }),
+    hearable: () => Promise.resolve(),
     shown: (turn) => turns.get(turn)?.shown,
     close: () => Promise.resolve(),
   };

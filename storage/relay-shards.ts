@@ -11,6 +11,8 @@ export type Shard = number | 'wake';
 /** A shard that nobody needs any more is listened to for a while: the next turn may need it. */
 const lingerMs = 60_000;
 const listenAgainMs = 250;
+/** A turn is not held up for longer: without its first frames a viewer is healed from the row. */
+const hearWithinMs = 500;
 
 export function shardOf(turn: string): number {
   let hash = 0;
@@ -23,6 +25,7 @@ type OnWake = (fence: number | undefined) => void;
 export interface ShardListener {
   subscribe(turn: string, onFrame: (frame: Frame) => void): () => void;
   onWake(turn: string, onWake: OnWake): () => void;
+  hearable(turn: string): Promise<void>;
   deliver(frame: Frame): void;
   /** What a new connection has to listen to. */
   wanted(): readonly Shard[];
@@ -50,6 +53,7 @@ export function shardListener(connection: ShardConnection): ShardListener {
         if (end()) needs.less(shard);
       };
     },
+    hearable: (turn) => needs.heard(shardOf(turn)),
     onWake(turn, onWake) {
       const end = wakes.add(turn, onWake);
       return () => void end();
@@ -76,11 +80,15 @@ function shardNeeds(
 ): {
   more(shard: number): void;
   less(shard: number): void;
+  /** Listens for a while, and resolves when that has begun. */
+  heard(shard: number): Promise<void>;
   all(): readonly number[];
   close(): void;
 } {
   const needs = new Map<number, number>();
   const timers = new Map<number, NodeJS.Timeout>();
+  const listening = new Set<number>();
+  const waiting = new Map<number, Set<() => void>>();
   let closed = false;
   const later = (shard: number, ms: number, act: () => void): void => {
     clearTimeout(timers.get(shard));
@@ -89,26 +97,38 @@ function shardNeeds(
   const listen = (shard: number): void => {
     if (closed || !needs.has(shard)) return;
     connection.listen(shard).then(
-      () => onListening(shard),
+      () => {
+        listening.add(shard);
+        for (const goOn of waiting.get(shard) ?? []) goOn();
+        onListening(shard);
+      },
       () => later(shard, listenAgainMs, () => listen(shard)),
     );
   };
   const leave = (shard: number): void => {
     needs.delete(shard);
+    listening.delete(shard);
     connection.unlisten(shard).catch(() => undefined);
   };
+  const more = (shard: number): void => {
+    const known = needs.get(shard);
+    needs.set(shard, (known ?? 0) + 1);
+    if (known !== undefined && known > 0) return;
+    clearTimeout(timers.get(shard));
+    if (!listening.has(shard)) listen(shard);
+  };
+  const less = (shard: number): void => {
+    const left = (needs.get(shard) ?? 0) - 1;
+    needs.set(shard, left);
+    if (left === 0 && !closed) later(shard, lingerMs, () => leave(shard));
+  };
   return {
-    more(shard) {
-      const known = needs.get(shard);
-      needs.set(shard, (known ?? 0) + 1);
-      if (known !== undefined && known > 0) return;
-      clearTimeout(timers.get(shard));
-      listen(shard);
-    },
-    less(shard) {
-      const left = (needs.get(shard) ?? 0) - 1;
-      needs.set(shard, left);
-      if (left === 0 && !closed) later(shard, lingerMs, () => leave(shard));
+    more,
+    less,
+    async heard(shard) {
+      more(shard);
+      if (!listening.has(shard)) await begun(waiting, shard);
+      less(shard);
     },
     all: () => [...needs.keys()],
     close() {
@@ -116,6 +136,21 @@ function shardNeeds(
       for (const timer of timers.values()) clearTimeout(timer);
     },
   };
+}
+
+/** Resolves when `waiting` is told of the shard, or when that takes too long. */
+async function begun(waiting: Map<number, Set<() => void>>, shard: number): Promise<void> {
+  const all = waiting.get(shard) ?? new Set();
+  waiting.set(shard, all);
+  await new Promise<void>((resolve) => {
+    const limit = setTimeout(goOn, hearWithinMs);
+    function goOn(): void {
+      clearTimeout(limit);
+      all.delete(goOn);
+      resolve();
+    }
+    all.add(goOn);
+  });
 }
 
 interface Listeners<T> {

@@ -99,6 +99,19 @@ describe.each(relays)('a relay over %s', (_, open) => {
     expect(others).toEqual([]);
   });
 
+  test('S1 a turn that is hearable misses no first frame', async () => {
+    const ends = await open();
+    const turns = Array.from({ length: 20 }, () => randomUUID());
+    const got: Frame[] = [];
+    for (const turn of turns) {
+      await ends.gateway.hearable(turn);
+      ends.gateway.subscribe(turn, (f) => got.push(f));
+      ends.worker.publish([token(turn, 1, 'first')]);
+    }
+    await wakeSeen(ends, turns[0] ?? '');
+    expect(got.map(({ turn }) => turn).sort()).toEqual([...turns].sort());
+  });
+
   test('text of any script and frames of any size arrive as they were', async () => {
     const ends = await open();
     const turn = randomUUID();

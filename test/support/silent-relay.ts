@@ -5,6 +5,7 @@ export const silentRelay = (): Relay => ({
   publish: () => undefined,
   subscribe: () => () => undefined,
   onWake: () => () => undefined,
+  hearable: () => Promise.resolve(),
   shown: () => undefined,
   close: () => Promise.resolve(),
 });
