@@ -8,7 +8,17 @@ const limits = {
 };
 
 export default tseslint.config(
-  { ignores: ['dist', 'node_modules', 'coverage', '.cache', 'test/fixtures', '.accept-project'] },
+  {
+    ignores: [
+      'dist',
+      'node_modules',
+      'coverage',
+      '.cache',
+      'test/fixtures',
+      'test/projects',
+      '.accept-project',
+    ],
+  },
   js.configs.recommended,
   ...tseslint.configs.strictTypeChecked.map((c) => ({ ...c, files: ['**/*.ts'] })),
   ...tseslint.configs.stylisticTypeChecked.map((c) => ({ ...c, files: ['**/*.ts'] })),

@@ -5,7 +5,12 @@ const testTimeout = 120_000;
 export default {
   testTimeout,
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/test/fixtures/'],
+  modulePathIgnorePatterns: [
+    '<rootDir>/dist/',
+    '<rootDir>/test/fixtures/',
+    '<rootDir>/test/projects/',
+    '<rootDir>/.cache/',
+  ],
   extensionsToTreatAsEsm: ['.ts'],
   // Sources are named .js in imports; a package's `x.json.js` is a script of that name.
   moduleNameMapper: { '^(\\.{1,2}/.*)(?<!\\.json)\\.js$': '$1' },

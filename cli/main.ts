@@ -75,6 +75,7 @@ function commands(exit: (code: number) => void): Command {
       const { migrate } = await import('./migrate.js');
       exit(await migrate());
     });
+  projectCommands(program, exit);
   operatorCommands(program, exit);
   program
     .command('chat')
@@ -98,6 +99,29 @@ interface ChatFlags {
   readonly url?: string;
   readonly graph?: string;
   readonly json?: true;
+}
+
+function projectCommands(program: Command, exit: (code: number) => void): void {
+  program
+    .command('init')
+    .description('make a new project')
+    .argument('<folder>', 'where to; must not exist, or be empty')
+    .option('--from <source>', 'where it gets everthread: a version or a packed file')
+    .addHelpText('after', help.init)
+    .action(async (folder: string, flags: { readonly from?: string }) => {
+      const { init } = await import('./init.js');
+      exit(await init(folder, { from: flags.from ?? `^${packageVersion()}` }));
+    });
+  program
+    .command('doctor')
+    .description('say what of a project works here')
+    .argument('[folder]', 'of the project, or its langgraph.json (default: this one)')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', help.doctor)
+    .action(async (folder: string | undefined, flags: { readonly json?: true }) => {
+      const { doctor } = await import('./doctor.js');
+      exit(await doctor(folder, flags));
+    });
 }
 
 interface FsckFlags {

@@ -1,5 +1,5 @@
 /** What the commands that run until they are stopped have in common: settings, log, signals, a clean end. */
-import { failRunOf } from '../activities/run-context.js';
+import { failRunOf, runningGraph } from '../activities/run-context.js';
 import { useColors } from '../config/colors.js';
 import { resolveConfig } from '../config/config.js';
 import type { Command, Config } from '../config/config.js';
@@ -86,7 +86,9 @@ function contextOf({ command, allowRemote }: Pick<Served<Running>, 'command' | '
   const config = resolveConfig(env, { command, ...(allowRemote === true && { allowRemote }) });
   const log = logOf(config, env);
   // A promise that a graph forgot to await must not end the turns of all other threads.
-  process.on('unhandledRejection', (reason) => log.error({ err: reason }, 'nobody awaited this'));
+  process.on('unhandledRejection', (reason) =>
+    log.error({ err: reason, graph: runningGraph() }, 'nobody awaited this'),
+  );
   for (const variable of config.unknownVariables) {
     log.warn({ variable }, 'no setting has this name; it is ignored');
   }
@@ -96,17 +98,31 @@ function contextOf({ command, allowRemote }: Pick<Served<Running>, 'command' | '
 /** @returns a function that ends it: what ends the command itself is said by whoever called it */
 function catchExceptions(log: Log): () => void {
   const caught = (error: Error): void => {
-    if (failRunOf(error)) log.error({ err: error }, 'a callback of a graph threw; its turn fails');
-    else endProcess(log, error);
+    const graph = failRunOf(error);
+    if (graph === undefined) endProcess(log, error);
+    else log.error({ err: error, graph }, 'a callback of a graph threw; its turn fails');
   };
   process.on('uncaughtException', caught);
-  return () => process.off('uncaughtException', caught);
+  process.exit = exitUnlessGraph;
+  return () => {
+    process.exit = realExit;
+    process.off('uncaughtException', caught);
+  };
+}
+
+const realExit = process.exit.bind(process);
+
+/** A graph that wants to end the process ends its own turn; the other turns go on. */
+function exitUnlessGraph(code?: number | string | null): never {
+  const graph = runningGraph();
+  if (graph === undefined) return realExit(code);
+  throw new Error(`graph "${graph}" called process.exit(${code ?? ''})`);
 }
 
 /** Nobody knows what state an exception of ours leaves: the turns that run go on after the next start. */
 function endProcess(log: Log, error: Error): void {
   log.fatal({ err: error }, 'an exception that nobody caught; the process ends');
-  process.exit(1);
+  realExit(1);
 }
 
 const whenAborted = (signal: AbortSignal): Promise<void> =>

@@ -1,5 +1,5 @@
 /** The state that a turn stands on, for telling its messages from older ones. */
-import { callable } from './call.js';
+import { callableIn } from './call.js';
 import type { GraphRun } from './port.js';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -23,7 +23,7 @@ export async function baseValues(run: GraphRun): Promise<Values | undefined> {
   }
   const id: unknown = tuple?.checkpoint.id;
   if (id === undefined) return undefined;
-  const snapshot = await callable(run.graph.graph).getState({
+  const snapshot = await callableIn(run).getState({
     configurable: { ...configurable, checkpoint_id: id },
   });
   return (snapshot as { readonly values: Values }).values;

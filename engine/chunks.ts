@@ -1,6 +1,6 @@
 /**
  * Reads what a run streams: the state it ends in, the interrupts it ends with, and the frames that viewers see (P10).
- * With listeners a chunk is `[namespace, mode, payload]`, without `[mode, payload]` of the root graph only.
+ * A chunk is `[namespace, mode, payload]`, or `[mode, payload]` where namespaces are not asked for or not known.
  */
 import type { FinishedStep } from '../storage/saver/port.js';
 import {
@@ -13,18 +13,24 @@ import {
 import { modeEvent } from './mode-event.js';
 import { toJson } from './plain-json.js';
 import type { GraphRun } from './port.js';
+import { traitsOf } from './versions/traits.js';
 import { isMessageObject, messageJson, roleOf, textOf } from './transcript.js';
 
 /** Cheapest that shows the end of a run: LangGraph has read these values anyway, and interrupts come as values too. */
 const quietModes = ['values'] as const;
+/** A second one, since 0.2.5 names the mode of a chunk only where there are several. */
+const olderQuietModes = ['values', 'updates'] as const;
 /** `tasks` marks where a superstep begins, between the tokens of one and the next. */
 const listenedModes = ['values', 'messages', 'custom', 'tasks'] as const;
 
 /** The part of the stream options that decides what comes. */
-export const streamOptions = ({ stream, modes = noModes }: GraphRun): object =>
+export const streamOptions = ({ stream, modes = noModes, graph }: GraphRun): object =>
   stream
     ? { streamMode: [...new Set([...listenedModes, ...modesOf(modes)])], subgraphs: true }
-    : { streamMode: [...quietModes], subgraphs: false };
+    : {
+        streamMode: [...(traitsOf(graph.modules).tellsInterrupts ? quietModes : olderQuietModes)],
+        subgraphs: false,
+      };
 
 export interface Ended {
   /** Last values of the output channels; undefined when the run has given none. */
@@ -57,7 +63,7 @@ export class ChunkReader {
 
   take(chunk: unknown): void {
     const parts = chunk as readonly unknown[];
-    const [namespace, mode, payload] = this.#run.stream ? parts : [[], ...parts];
+    const [namespace, mode, payload] = Array.isArray(parts[0]) ? parts : [[], ...parts];
     const isRoot = (namespace as readonly string[]).length === 0;
     switch (mode as StreamMode) {
       case 'values':

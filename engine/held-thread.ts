@@ -7,8 +7,14 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import type { ChunkReader } from './chunks.js';
 import type { GraphRun } from './port.js';
 
+/** Options of a call. */
+export interface HeldThreadOptions {
+  readonly writer?: (chunk: unknown) => void;
+  readonly callbacks?: readonly object[];
+}
+
 /** Options of the call for a run that has a thread to itself and is listened to. */
-export function heldThreadOptions(run: GraphRun, reader: ChunkReader): object {
+export function heldThreadOptions(run: GraphRun, reader: ChunkReader): HeldThreadOptions {
   if (run.heldThread !== true || !run.stream) return {};
   return {
     writer: (chunk: unknown): void => reader.written(namespaceOfCaller(run), chunk),
@@ -20,7 +26,8 @@ export function heldThreadOptions(run: GraphRun, reader: ChunkReader): object {
 
 /** The graph that the writing node belongs to, as LangGraph's own writer tells it. */
 function namespaceOfCaller({ graph }: GraphRun): readonly string[] {
-  const { configurable } = (graph.modules.langgraph.getConfig() as Caller | undefined) ?? {};
+  const { getConfig } = graph.modules.langgraph as { getConfig?: () => Caller | undefined };
+  const { configurable } = getConfig?.() ?? {};
   return configurable?.checkpoint_ns?.split('|').slice(0, -1) ?? [];
 }
 

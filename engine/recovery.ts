@@ -19,7 +19,7 @@ export async function recheck(run: GraphRun): Promise<Stop | undefined> {
       `The graph has changed under a running turn: ${list(stored)} was next, now it is ${list(pending)}.`,
     );
   }
-  const { interruptBefore, interruptAfter } = graph.graph;
+  const { interruptBefore, interruptAfter } = { ...graph.graph, ...run.call };
   const applies =
     matches(graph.graph, interruptAfter, recovered.ran) ||
     matches(graph.graph, interruptBefore, pending);

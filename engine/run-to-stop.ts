@@ -1,5 +1,5 @@
 import { baseValues } from './base-values.js';
-import { callable, callOptions, recursionLimitOf } from './call.js';
+import { callableIn, callOptions, recursionLimitOf } from './call.js';
 import { ChunkReader, type Ended } from './chunks.js';
 import { finishedText } from './finished-text.js';
 import { heldThreadOptions } from './held-thread.js';
@@ -10,9 +10,12 @@ import type { GraphRun, RunToStop, Stop } from './port.js';
 import { recheck } from './recovery.js';
 import { startInput } from './start-input.js';
 import { startStatefulSubgraphs } from './stateful-subgraphs.js';
+import { ownGraph } from './own-graph.js';
 import { nameOf, recursionLimit, stopOfError } from './stop-of-error.js';
 import { StepBorders } from './step-borders.js';
 import { successorsOf } from './successors.js';
+import { refuseNewer } from './versions/older-reader.js';
+import { untoldInterrupts } from './versions/waiting-state.js';
 
 export const runToStop: RunToStop = async (run) => {
   const reader = new ChunkReader(run);
@@ -43,11 +46,13 @@ function abortOf(signal: AbortSignal, done: AbortSignal): Promise<Stop> {
   });
 }
 
-async function start(run: GraphRun, reader: ChunkReader): Promise<Stop> {
-  if (run.signal.aborted) return { kind: 'aborted' };
-  run.onBegin?.();
+async function start(given: GraphRun, reader: ChunkReader): Promise<Stop> {
+  if (given.signal.aborted) return { kind: 'aborted' };
+  given.onBegin?.();
+  const run = await ownGraph(given);
+  refuseNewer(run.attempt.writtenBy, run.graph.modules.versions.langgraph);
   const { attempt } = run;
-  const graph = callable(run.graph.graph);
+  const graph = callableIn(run);
   attempt.successors = successorsOf(graph);
   const settled = await recheck(run);
   if (settled !== undefined) return settled;
@@ -68,7 +73,8 @@ async function start(run: GraphRun, reader: ChunkReader): Promise<Stop> {
   }
   let ended: Ended;
   try {
-    const options = callOptions(run, run.signal, borders.control, heldThreadOptions(run, reader));
+    const { control } = borders;
+    const options = callOptions(run, { control, heldThread: heldThreadOptions(run, reader) });
     const chunks = await graph.stream(input, options);
     for await (const chunk of chunks) reader.take(chunk);
     ended = reader.end();
@@ -81,7 +87,8 @@ async function start(run: GraphRun, reader: ChunkReader): Promise<Stop> {
 }
 
 async function stopOfEnd(run: GraphRun, ended: Ended, borders: StepBorders): Promise<Stop> {
-  if (ended.interrupts !== null) return interruptedStop(run, ended.interrupts);
+  const interrupts = ended.interrupts ?? (await untoldInterrupts(run));
+  if (interrupts !== null) return interruptedStop(run, interrupts);
   if (borders.isExhausted()) return recursionLimit(recursionLimitOf(run));
   return {
     kind: 'finished',

@@ -19,7 +19,9 @@ export function startStatefulSubgraphs({ attempt }: GraphRun): void {
     const { configurable } = config;
     if (tuple !== undefined && configurable !== undefined && isStateful(configurable)) {
       // The subgraph's loop reads it from this object once its checkpoint is loaded.
-      if (rootOf(tuple) !== attempt.headCheckpointId()) configurable[resuming] = undefined;
+      const roots = parentsOf(tuple);
+      if (roots !== undefined && roots[''] !== attempt.headCheckpointId())
+        configurable[resuming] = undefined;
     }
     return tuple;
   };
@@ -32,4 +34,6 @@ function isStateful(configurable: Record<string, unknown>): boolean {
   return !(ns.split('|').at(-1) ?? '').includes(':');
 }
 
-const rootOf = ({ metadata }: CheckpointTuple): string | undefined => metadata?.parents[''];
+/** Undefined where LangGraph does not tell (0.2.5). */
+const parentsOf = ({ metadata }: CheckpointTuple): Readonly<Record<string, string>> | undefined =>
+  (metadata as { readonly parents?: Readonly<Record<string, string>> } | undefined)?.parents;

@@ -6,6 +6,11 @@ export class ResumeStale extends Error {
   override readonly name = 'ResumeStale';
 }
 
+/** The project's LangGraph cannot do what was asked. */
+export class Unsupported extends Error {
+  override readonly name = 'Unsupported';
+}
+
 export const recursionLimit = (limit: number): Stop => ({
   kind: 'failed',
   failure: {
@@ -33,6 +38,11 @@ export function stopOfError(error: unknown, limit: number, resumes: boolean): St
     case 'ResumeStale':
     case 'UnknownInterruptError':
       return resumeStale;
+    case 'Unsupported':
+      return {
+        kind: 'failed',
+        failure: { code: 'node_error', message: (cause as Error).message },
+      };
     case 'EmptyInputError':
       return resumes ? resumeStale : emptyInput;
     default:

@@ -4,6 +4,7 @@
  */
 import type { Checkpoint } from '@langchain/langgraph-checkpoint';
 import type { PregelGraph } from './project/types.js';
+import { nameOf } from './stop-of-error.js';
 
 const tasksChannel = '__pregel_tasks';
 
@@ -38,15 +39,19 @@ function isNews(graph: PregelGraph, checkpoint: Checkpoint, node: string, name: 
 function isAvailable(channel: Channel | undefined, value: unknown): boolean {
   if (channel === undefined) return false;
   try {
-    return channel.fromCheckpoint(value).isAvailable?.() ?? value !== undefined;
-  } catch {
+    const opened = channel.fromCheckpoint(value);
+    if (opened.isAvailable !== undefined) return opened.isAvailable();
+    // Before 0.3 a channel that holds nothing says so by throwing.
+    opened.get?.();
     return true;
+  } catch (error) {
+    return nameOf(error) !== 'EmptyChannelError';
   }
 }
 
-/** Pending Sends: a list, or before 1.x `[seen, list]`. */
-function sendsIn(checkpoint: Checkpoint): string[] {
-  const value: unknown = checkpoint.channel_values[tasksChannel];
+/** Pending Sends: a list, before 1.x `[seen, list]`, and before 0.4 beside the channels. */
+function sendsIn(checkpoint: Checkpoint & { readonly pending_sends?: unknown }): string[] {
+  const value: unknown = checkpoint.channel_values[tasksChannel] ?? checkpoint.pending_sends;
   if (!Array.isArray(value)) return [];
   return value
     .flat()

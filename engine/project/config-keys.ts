@@ -52,7 +52,9 @@ const keys: Readonly<Record<string, KeyEffect>> = {
   ui: missing('components are not served'),
   ui_config: missing('components are not served'),
   webhooks: missing('no webhook is called'),
-  auth: unsafe('whoever reaches the gateway may use it: put something in front that asks who it is'),
+  auth: unsafe(
+    'whoever reaches the gateway may use it: put something in front that asks who it is',
+  ),
   encryption: unsafe('threads are stored as they are'),
 };
 

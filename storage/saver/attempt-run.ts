@@ -24,6 +24,7 @@ interface Parts {
   readonly checkpoints: Checkpoints;
   /** Newest root checkpoint of the view as the attempt opens. */
   readonly root: Known | null;
+  readonly writtenBy: string | null;
 }
 
 /** Input and resume values are written under this task. */
@@ -33,6 +34,7 @@ const startNode = '__start__';
 export class AttemptRun implements Attempt, SaverStore {
   readonly saver: BaseCheckpointSaver;
   readonly hasRows: boolean;
+  readonly writtenBy: string | null;
   successors: (checkpoint: Checkpoint) => readonly string[] = () => [];
   onSuperstep: (step: FinishedStep) => void = () => undefined;
   onLost: (outcome: Exclude<Flushed, { readonly kind: 'flushed' }> | Error) => void = () =>
@@ -51,6 +53,7 @@ export class AttemptRun implements Attempt, SaverStore {
     this.#checkpoints = checkpoints;
     this.saver = saver;
     this.hasRows = options.turn.hasRows;
+    this.writtenBy = parts.writtenBy;
     this.#held = options.hold;
     this.#step = options.turn.step;
     this.#queue = new FlushQueue(checkpoints.buffer, options, (outcome) => {

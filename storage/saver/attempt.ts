@@ -9,6 +9,12 @@ import type { Attempt, AttemptOptions } from './port.js';
 import { type AttemptReads, readsOn } from './reads.js';
 import { makeSaver } from './saver-class.js';
 
+/**
+ * Channel versions that a fork makes begin here times its seq: beyond those of the turns that it leaves behind, whose rows
+ * stay (a row is named by channel and version). A superstep makes one version; no turn makes a million.
+ */
+const versionsOfTurn = 2 ** 20;
+
 /** Where an attempt reads, and the heads that are still at hand there. */
 export interface AttemptSource {
   readonly reads: AttemptReads;
@@ -34,7 +40,7 @@ export async function openAttemptFrom(
 ): Promise<Attempt> {
   const { turn, checkpoint: module } = options;
   const { thread, epoch } = turn.claim;
-  const saver = makeSaver(module, () => run);
+  const saver = makeSaver(module, () => run, turn.forks ? turn.claim.seq * versionsOfTurn : 0);
   const writer = { serde: saver.serde, verify: options.verify ?? false };
   const cached = heads.take(thread);
   const warm =
@@ -52,6 +58,7 @@ export async function openAttemptFrom(
   const from = { reads, writer, threadId, lastPos: lastPos ?? read?.lastPos ?? 0 };
   const checkpoints = new Checkpoints(from);
   checkpoints.learn('', root);
-  const run = new AttemptRun({ heads, options, saver, checkpoints, root });
+  const writtenBy = read?.root?.body.writer ?? null;
+  const run = new AttemptRun({ heads, options, saver, checkpoints, root, writtenBy });
   return run;
 }

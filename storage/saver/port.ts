@@ -61,12 +61,14 @@ export interface FlushRows {
 /** The project's own checkpoint module: the saver subclasses *its* base class and uses *its* serde (DESIGN 4). */
 export interface CheckpointModule {
   readonly BaseCheckpointSaver: typeof BaseCheckpointSaver;
+  /** Shows the format that the project's LangGraph keeps (pending-sends.ts). */
+  readonly emptyCheckpoint?: () => Checkpoint;
 }
 
 export interface AttemptOptions {
   readonly turn: ClaimedTurn;
   readonly checkpoint: CheckpointModule;
-  /** Version of the project's langgraph-checkpoint, stored beside the bytes it wrote. */
+  /** Version of the project's langgraph, stored beside the bytes that it makes: an older one is not given them. */
   readonly writerVersion: string;
   /** Writes under the claim; anything but `flushed` ends the run. */
   readonly flush: (claim: Claim, rows: FlushRows) => Promise<Flushed>;
@@ -88,6 +90,8 @@ export interface Attempt {
   readonly saver: BaseCheckpointSaver;
   /** An earlier attempt of this turn flushed rows: run on with `null` (P5). */
   readonly hasRows: boolean;
+  /** LangGraph's version that wrote the newest checkpoint; null in a new thread, or when this process wrote it. */
+  readonly writtenBy: string | null;
   /** Channel values at the head this turn stands on; undefined in a new thread. Shared: not to be changed. */
   baseValues(): Promise<Readonly<Record<string, unknown>> | undefined>;
   /**

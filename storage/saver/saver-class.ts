@@ -9,6 +9,7 @@ import type {
   ChannelVersions,
   PendingWrite,
 } from '@langchain/langgraph-checkpoint';
+import { keepsSendsBeside, sendsAsChannel, sendsBeside } from './pending-sends.js';
 import type { CheckpointModule } from './port.js';
 
 /** Where a call points. `checkpointId` is the checkpoint itself, or in `put` its parent. */
@@ -43,30 +44,31 @@ export interface SaverStore {
   deleteThread(threadId: string): Promise<void>;
 }
 
-/** @param store asked for at the first call: what stands behind the saver needs the saver's serde first */
+/**
+ * @param store asked for at the first call: what stands behind the saver needs the saver's serde first
+ * @param floor every channel version made is higher
+ */
 export function makeSaver(
-  { BaseCheckpointSaver }: CheckpointModule,
+  module: CheckpointModule,
   store: () => SaverStore,
+  floor = 0,
 ): BaseCheckpointSaver {
+  const { BaseCheckpointSaver } = module;
+  const beside = keepsSendsBeside(module);
+  const read = (tuple: CheckpointTuple): CheckpointTuple => (beside ? sendsBeside(tuple) : tuple);
   class ThreadSaver extends BaseCheckpointSaver {
     override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
       const { threadId, ...at } = placeOf(config);
-      return threadId === undefined ? undefined : store().getTuple({ ...at, threadId });
+      const tuple =
+        threadId === undefined ? undefined : await store().getTuple({ ...at, threadId });
+      return tuple && read(tuple);
     }
     override async *list(
       config: RunnableConfig,
       options?: CheckpointListOptions,
     ): AsyncGenerator<CheckpointTuple> {
-      const { threadId, checkpointId } = placeOf(config);
-      const ns = config.configurable?.checkpoint_ns as string | undefined;
-      yield* store().list(
-        {
-          ...(threadId === undefined ? {} : { threadId }),
-          ...(ns === undefined ? {} : { ns }),
-          checkpointId,
-        },
-        options,
-      );
+      const at = partOf(config);
+      for await (const tuple of store().list(at, options)) yield read(tuple);
     }
     override async put(
       config: RunnableConfig,
@@ -77,10 +79,8 @@ export function makeSaver(
       const { threadId, ns, checkpointId } = placeOf(config);
       if (threadId === undefined) throw new Error('put needs configurable.thread_id');
       const runId = config.metadata?.run_id as string | undefined;
-      await store().put(
-        { threadId, ns, checkpointId },
-        { checkpoint, metadata, newVersions, runId },
-      );
+      const stored = beside ? sendsAsChannel(checkpoint, newVersions) : { checkpoint, newVersions };
+      await store().put({ threadId, ns, checkpointId }, { ...stored, metadata, runId });
       return {
         configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint.id },
       };
@@ -97,11 +97,25 @@ export function makeSaver(
       }
       await store().putWrites({ threadId, ns, checkpointId }, { writes, taskId, taskPath });
     }
+    override getNextVersion(current: number | undefined): number {
+      return Math.max(current ?? 0, floor) + 1;
+    }
     override async deleteThread(threadId: string): Promise<void> {
       await store().deleteThread(threadId);
     }
   }
   return new ThreadSaver();
+}
+
+/** What a list is asked for: a namespace only where one is named. */
+function partOf(config: RunnableConfig): Partial<At> {
+  const { threadId, checkpointId } = placeOf(config);
+  const ns = config.configurable?.checkpoint_ns as string | undefined;
+  return {
+    ...(threadId === undefined ? {} : { threadId }),
+    ...(ns === undefined ? {} : { ns }),
+    checkpointId,
+  };
 }
 
 function placeOf({ configurable }: RunnableConfig): {

@@ -8,7 +8,7 @@ import type { Body } from './rows.js';
 /** A value up to this size is copied into each checkpoint: a row of its own costs about as much. */
 const inlineBytes = 512;
 
-/** @param writer version of the project's checkpoint package, which wrote the bytes */
+/** @param writer version of the project's LangGraph, which made the bytes */
 export async function rowsOf(cut: Cut, writer: string): Promise<Omit<FlushRows, 'superstep'>> {
   const deltas: DeltaRow[] = [];
   const checkpoints: CheckpointRow[] = [];

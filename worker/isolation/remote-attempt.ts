@@ -9,6 +9,7 @@ type Lost = Parameters<Attempt['onLost']>[0];
 export class RemoteAttempt implements Attempt {
   readonly options: AttemptOptions;
   readonly hasRows: boolean;
+  readonly writtenBy = null;
   successors: Attempt['successors'] = () => [];
   onSuperstep: Attempt['onSuperstep'] = () => undefined;
   onLost: (outcome: Lost) => void = () => undefined;

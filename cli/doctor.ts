@@ -1,0 +1,44 @@
+/** `everthread doctor`: reads a project and says what will work here and what will not, with the versions found. */
+import path from 'node:path';
+import { useColors } from '../config/colors.js';
+import { liveEnvironment, readEnvironment, valueOf } from '../config/env.js';
+import { examine } from '../engine/project/examine.js';
+import type { Finding } from '../engine/project/examine.js';
+import pc from 'picocolors';
+
+/** @returns 1 when something will not work */
+export async function doctor(folder: string | undefined, flags: { json?: true }): Promise<number> {
+  const env = readEnvironment({ withDotenv: false });
+  const place = folder ?? valueOf(env, 'EVERTHREAD_CONFIG') ?? '.';
+  const file = place.endsWith('.json') ? place : path.join(place, 'langgraph.json');
+  const report = await examine(path.resolve(file), liveEnvironment());
+  const failed = report.findings.some(({ kind }) => kind === 'fails');
+  if (flags.json === true) {
+    process.stdout.write(`${JSON.stringify({ works: !failed, ...report }, null, 2)}\n`);
+  } else {
+    const colors = pc.createColors(useColors(env, process.stdout));
+    for (const finding of report.findings) process.stdout.write(lineOf(finding, colors));
+    process.stdout.write(
+      failed ? '\nNot everything will work.\n' : '\nThis project can be served.\n',
+    );
+  }
+  return failed ? 1 : 0;
+}
+
+function lineOf(
+  { kind, about, what }: Finding,
+  colors: ReturnType<typeof pc.createColors>,
+): string {
+  return `${markOf(kind, colors)} ${about}: ${what}\n`;
+}
+
+function markOf(kind: Finding['kind'], { green, yellow, red }: ReturnType<typeof pc.createColors>) {
+  switch (kind) {
+    case 'works':
+      return green('ok   ');
+    case 'note':
+      return yellow('note ');
+    case 'fails':
+      return red('fails');
+  }
+}

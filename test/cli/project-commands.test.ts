@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { runCli } from './run-cli.js';
+
+const run = promisify(execFile);
+const env = { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1' };
+
+let folder: string;
+beforeAll(async () => {
+  // Below our tree, so that a new project finds LangGraph without an installation.
+  await mkdir('.cache', { recursive: true });
+  folder = await mkdtemp(path.resolve('.cache/init-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const everthread = (...args: string[]) => runCli(args, { cwd: folder, env: { NO_COLOR: '1' } });
+
+test('init makes a project that passes its own test and its examination, and overwrites nothing', async () => {
+  const made = await everthread('init', 'My Agent');
+  expect(made).toMatchObject({ code: 0, stderr: '' });
+  const project = path.join(folder, 'My Agent');
+  const manifest = JSON.parse(await readFile(path.join(project, 'package.json'), 'utf8')) as {
+    name: string;
+    dependencies: Record<string, string>;
+  };
+  expect(manifest.name).toBe('my-agent');
+  expect(manifest.dependencies.everthread).toMatch(/^\^\d/);
+  const args = ['--import', 'tsx', '--test', 'test/agent.test.ts'];
+  const { stdout } = await run(process.execPath, args, { cwd: project, env });
+  expect(stdout).toMatch(/# pass 2/);
+  const doctor = await everthread('doctor', project);
+  expect(doctor).toMatchObject({ code: 0 });
+  expect(doctor.stdout).toMatch(/ok +graph "agent": loads/);
+  expect(await everthread('init', 'My Agent')).toMatchObject({
+    ...{ code: 1, stderr: expect.stringContaining('is not empty') },
+  });
+});
+
+test('doctor names what does not work, with the versions, and fails', async () => {
+  const { code, stdout } = await everthread('doctor', path.resolve('test/projects/features'));
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/ok +LangGraph: 1\.7\.3, with core 1\.4\.0 and checkpoint 1\.2\.2/);
+  expect(stdout).toMatch(/fails graph "broken": .*src\/broken.ts.*cannot reach the other system/);
+  expect(stdout).toMatch(/fails graph "leaves": .*called process.exit\(1\)/);
+  expect(stdout).toMatch(/note +langgraph.json: "something_new" is not known/);
+  expect(stdout).toMatch(/note +project: Graph "factory": its factory threw without a run/);
+  const json = JSON.parse((await everthread('doctor', '--json', 'nowhere')).stdout) as object;
+  expect(json).toMatchObject({
+    works: false,
+    findings: [{ kind: 'fails', what: expect.stringContaining('cannot be read') }],
+  });
+});

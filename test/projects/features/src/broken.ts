@@ -1,0 +1,2 @@
+export const graph = undefined;
+throw new Error('cannot reach the other system');

@@ -1,0 +1,2 @@
+export const graph = undefined;
+process.exit(1);
