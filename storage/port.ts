@@ -16,6 +16,7 @@ import type { ErasureStore } from './erasure-port.js';
 import type { GraphStoreRows } from './graph-store/port.js';
 import type { Attempt, AttemptOptions, FlushRows } from './saver/port.js';
 import type { AttemptReads } from './saver/reads.js';
+import type { ChannelView, HistoryEntry, StateView } from './state-port.js';
 
 export type StorageKind = 'memory' | 'sqlite' | 'postgres';
 
@@ -169,30 +170,7 @@ export interface MessagePage {
   readonly next: MessageCursor | null;
 }
 
-/** A committed state: plain JSON values, messages as `TranscriptMessage`s. */
-export interface StateView {
-  readonly version: number;
-  readonly epoch: number;
-  readonly checkpointId: string | null;
-  readonly values: Record<string, unknown>;
-  readonly next: readonly string[];
-  readonly interrupts: readonly TurnInterrupt[];
-}
-/** One channel of a committed state. */
-export interface ChannelView extends Pick<StateView, 'version' | 'epoch'> {
-  /** The graph that the thread is bound to. */
-  readonly graph: string | null;
-  /** Undefined when the state does not have it. */
-  readonly value: unknown;
-}
-export interface HistoryEntry {
-  readonly version: number;
-  readonly turnId: string;
-  readonly seq: number;
-  readonly status: TurnStatus;
-  readonly checkpointId: string | null;
-  readonly settledAtMs: number;
-}
+export type { ChannelView, HistoryEntry, StateView } from './state-port.js';
 
 export type Deleted =
   /** `nextSeq` goes into the wake that follows (P8). `first` is false when it was deleted already. */

@@ -17,7 +17,7 @@ const phone = z
   .max(40)
   .transform((text, context) => {
     const number = parsePhoneNumberFromString(text);
-    if (number?.isValid() === true) return number.number as string;
+    if (number?.isValid() === true) return number.number;
     context.addIssue({
       code: 'custom',
       message: 'Not a phone number with its country, such as +49 30 901820',

@@ -46,7 +46,7 @@ export async function advance(form: Form, text: string): Promise<Advanced> {
   // A write over HTTP may have answered, or undone, what was asked.
   const open =
     form.asking !== 'confirm' && form.asking !== null && form.fields[form.asking] === undefined;
-  const asked = open ? (form.asking as FieldName) : null;
+  const asked = open ? (form.asking) : null;
   if (form.asking === 'confirm' && missing.length === 0 && isYes(text)) {
     return {
       ...form,
@@ -84,7 +84,7 @@ async function noteAll(
     if (check.kind === 'taken') noted.push([name, check.value]);
     else problems.push(`I cannot take that. ${check.failure.message}.`);
   }
-  return { noted: Object.fromEntries(noted) as Filled, problems };
+  return { noted: Object.fromEntries(noted), problems };
 }
 
 /** The next question, or all of it read back. */
