@@ -10,7 +10,7 @@ import { decide, type Decision } from './decide.js';
 import type { Library, Passage } from './library.js';
 import { phrases } from './phrases.js';
 import { SupportInput, SupportOutput, SupportState } from './state.js';
-import { createWriter, type WriterDeps } from './writer.js';
+import { createWriter, type Writer, type WriterDeps } from './writer.js';
 
 export interface SupportDeps extends WriterDeps {
   readonly library: Library;
@@ -19,8 +19,6 @@ export interface SupportDeps extends WriterDeps {
   readonly now?: () => Date;
 }
 
-/** Passages that a question is answered from. */
-const passagesPerAnswer = 3;
 /** Areas that fit into one question. */
 const offeredAreas = 12;
 
@@ -41,27 +39,12 @@ export function createSupport(deps: SupportDeps) {
     .addNode('understand', (state) => ({ ...freshTurn, decision: decisionFor(state, library) }))
     .addNode('reply', ({ messages, decision }) => fixedReply(messages, decision, library))
     .addNode('search', ({ decision, sources }) => ({
-      passages: found(
-        decision,
-        library,
-        sources.map(({ id }) => id),
-      ),
+      passages: found(decision, library, {
+        limit: writer.mostPassages,
+        shown: sources.map(({ id }) => id),
+      }),
     }))
-    .addNode('answer', async (state, config) => {
-      const { passages } = state;
-      const [best] = passages;
-      const reply =
-        best === undefined
-          ? notKnown(state, library)
-          : await writer.write(state, areaIn(state, library), config);
-      return {
-        messages: [reply],
-        category: best?.area ?? 'other',
-        sources: passages.map(({ id, source, heading }) => ({ id, source, heading })),
-        passages: [],
-        is_completed: true,
-      };
-    })
+    .addNode('answer', (state, config) => answer(state, { writer, library }, config))
     .addNode('remember', async ({ messages }, config) => {
       const owner = userOf(config);
       return owner === undefined || memory === undefined
@@ -136,11 +119,32 @@ function fixedReply(messages: readonly BaseMessage[], decision: Decision | null,
   };
 }
 
-/** The passages that the answer is made from. */
+/** The answer from what was found, or that nothing was. */
+async function answer(
+  state: State,
+  { writer, library }: { readonly writer: Writer; readonly library: Library },
+  config: RunnableConfig,
+) {
+  const { passages } = state;
+  const [best] = passages;
+  const reply =
+    best === undefined
+      ? notKnown(state, library)
+      : await writer.write(state, areaIn(state, library), config);
+  return {
+    messages: [reply],
+    category: best?.area ?? 'other',
+    sources: passages.map(({ id, source, heading }) => ({ id, source, heading })),
+    passages: [],
+    is_completed: true,
+  };
+}
+
+/** The passages that the answer is made from; what was shown just before is not "more". */
 function found(
   decision: Decision | null,
   library: Library,
-  shown: readonly number[],
+  { limit, shown }: { readonly limit: number; readonly shown: readonly number[] },
 ): readonly Passage[] {
   if (decision?.kind !== 'look_up') return [];
   switch (decision.for) {
@@ -156,15 +160,15 @@ function found(
         anyFit: true,
         skip: shown,
       } as const;
-      const next = library.search(wanted, passagesPerAnswer);
+      const next = library.search(wanted, limit);
       const all = library.overview(area).passages;
       return next.length > 0 ? next : all.filter(({ id }) => !shown.includes(id)).slice(0, 1);
     }
     case 'question': {
       const { area, mostlyArea, terms, english, englishShare } = decision;
       const wanted = { terms, english, englishShare };
-      const near = area === null ? [] : library.search({ ...wanted, area }, passagesPerAnswer);
-      const passages = near.length > 0 ? near : library.search(wanted, passagesPerAnswer);
+      const near = area === null ? [] : library.search({ ...wanted, area }, limit);
+      const passages = near.length > 0 ? near : library.search(wanted, limit);
       if (passages.length > 0) return passages;
       return area !== null && mostlyArea ? library.overview(area).passages.slice(0, 1) : [];
     }

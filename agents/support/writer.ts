@@ -23,6 +23,8 @@ export interface WriterDeps {
 }
 
 export interface Writer {
+  /** Passages that one answer is made from. */
+  readonly mostPassages: number;
   /** Says when the thread is to be summarised. */
   contextOf(state: SupportState): Promise<Context>;
   summariser(config: RunnableConfig): Promise<Summarise>;
@@ -49,6 +51,7 @@ function writerByRules(): Writer {
     system: instructions,
   });
   return {
+    mostPassages: 2, // they are the answer, and more would be a page to read
     contextOf: () => Promise.resolve(context),
     summariser: () => Promise.resolve(extractiveSummary(aboutTokens)),
     write: ({ passages, decision }, area) =>
@@ -67,6 +70,7 @@ function writerOn({ model, cheapModel = model, modelName, settings }: WriterDeps
   const options = { budgetTokens, replyTokens: room, system: instructions };
   const context = createAgentContext(options, modelName ?? '');
   return {
+    mostPassages: 3,
     contextOf: (state) => context.contextOf(state),
     summariser: (config) => summariserOf(cheapModel, context, config),
     async write(state, _area, config) {
