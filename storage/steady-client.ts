@@ -35,7 +35,7 @@ export function steadyClient(
     }
     if (closed) discard(client);
     else current = client; // before it may be found broken, or nobody opens the next one
-    void broken.then(() => client === current && reopen());
+    void broken.then(() => (client === current ? reopen() : undefined));
   };
   const reopen = async (): Promise<void> => {
     current = undefined;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { type Answer, type Gateway, startGateway } from './gateway-under-test.js';
 
@@ -133,13 +134,16 @@ describe('bad requests write nothing and say why', () => {
   });
 });
 
+const raw = (head: string[], body = ''): Promise<string> =>
+  bytes(`${head.join('\r\n')}\r\n\r\n${body}`);
+
 /** Sends bytes as they are and gives all that comes back. */
-async function raw(head: string[], body = '', port = gateway.port): Promise<string> {
+async function bytes(sent: string, port = gateway.port): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   let got = '';
   socket.on('data', (data) => (got += data.toString('latin1')));
   socket.on('error', () => undefined);
-  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.write(sent);
   await once(socket, 'close');
   return got;
 }
@@ -171,6 +175,71 @@ describe('what only a raw socket can send', () => {
     expect(await raw(chatHead('x-thread-id: a\nb: c\r\r'), chatBody)).toMatch(/^HTTP\/1.1 400 /);
     expect(await raw(chatHead('transfer-encoding: chunked'), chatBody)).toMatch(/^HTTP\/1.1 400 /);
     expect(await raw(chatHead('x-thread-id: \u00e9'), chatBody)).toMatch(/^HTTP\/1.1 400 /);
+  });
+
+  test.each([
+    ['no HTTP at all', 'hello', 400, 'invalid_request'],
+    [
+      'a doubled length',
+      'POST /v1/chat HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2',
+      400,
+      'invalid_request',
+    ],
+    [
+      'a head of 20 kB',
+      `GET /healthz HTTP/1.1\r\nhost: x\r\na: ${'x'.repeat(20_000)}`,
+      431,
+      'headers_too_large',
+    ],
+    ['no host', 'GET /healthz HTTP/1.1\r\nconnection: close', 400, 'invalid_request'],
+  ])('A7 %s is a problem with a code', async (_name, head, status, code) => {
+    const got = await raw([head]);
+    expect(got).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(got).toMatch(/^content-type: application\/problem\+json/im);
+    expect(JSON.parse(got.slice(got.indexOf('{')))).toMatchObject({ status, code });
+  });
+
+  test('A7 an expectation that nobody knows is passed over', async () => {
+    const got = await raw([
+      'GET /healthz HTTP/1.1',
+      'host: x',
+      'expect: miracles',
+      'connection: close',
+    ]);
+    expect(got).toMatch(/^HTTP\/1.1 200 /);
+  });
+
+  test('A7 P9 what does not arrive in time is a 408 and no turn; what is under way is never answered by it', async () => {
+    const limits = { headersMs: 150, requestMs: 300, lookEveryMs: 50 };
+    const slow = await startGateway({
+      limits,
+      work: async (worker) => {
+        await pause(2 * limits.requestMs);
+        await worker.reply('late, and well');
+      },
+    });
+    try {
+      const whole = `${chatHead().join('\r\n')}\r\n\r\n${chatBody}`;
+      const late = [whole.slice(0, 40), whole.slice(0, -3)];
+      for (const got of await Promise.all(late.map((part) => bytes(part, slow.port)))) {
+        expect(got).toMatch(/^HTTP\/1\.1 408 /);
+        expect(JSON.parse(got.slice(got.indexOf('{')))).toMatchObject({ code: 'request_timeout' });
+      }
+      expect(slow.wakes).toEqual([]);
+      expect(await bytes(whole, slow.port)).toMatch(/^HTTP\/1\.1 200 [^]*late, and well/);
+      const kept = whole.replace('connection: close\r\n', '');
+      expect(await bytes(`${kept}GARBAGE\r\n\r\n`, slow.port)).toBe('');
+      expect(slow.wakes).toHaveLength(2);
+      // Frozen for longer than all limits, with a whole request unread.
+      const socket = connect(slow.port, '127.0.0.1');
+      await once(socket, 'connect');
+      await slow.get('/healthz');
+      socket.write(whole);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * limits.requestMs);
+      expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
+    } finally {
+      await slow.close();
+    }
   });
 
   test('a body without a content type is refused', async () => {

@@ -108,6 +108,13 @@ describe('the history checker', () => {
     expect(checkHistory(history)).toEqual([]);
   });
 
+  test('a request that the gateway says was late is as if never sent; a 408 of nobody is a finding', () => {
+    const { seq: _, epoch: __, version: ___, turnId: ____, turnStatus: _____, ...op } = madeOp(2);
+    const late: Op = { ...op, result: 'fail', status: 408, startMs: 16, endMs: 17 };
+    expect(kinds(withOps({ ...late, code: 'request_timeout' }))).toEqual([]);
+    expect(kinds(withOps({ ...late, code: 'no code' }))).toEqual(['unexpected-answer']);
+  });
+
   test('a stream that begins again after a reset is lawful', () => {
     const words = [token(1, 'seen '), { event: 'reset', data: '{}' }];
     const rest = [token(1, 'seen 1: ', 2), token(2, textAt(1), 2)];

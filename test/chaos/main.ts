@@ -1,7 +1,7 @@
 /** `npm run chaos`: a nemesis against the real product. Ends by itself; exit code 1 when an invariant is violated. */
 import { Command, Option } from 'commander';
 import { mutants, type Mutant } from './mutants.js';
-import { shownReport, storeHistory } from './report.js';
+import { shownReport, storeHistory, type Report } from './report.js';
 import { chaosRun } from './run.js';
 import { runMutant } from './run-mutant.js';
 
@@ -59,14 +59,17 @@ async function controls(chosen: readonly Mutant[], seed: string): Promise<boolea
   for (const mutant of chosen) {
     say(`mutant ${mutant.name}: without ${mutant.cuts}`);
     const report = await runMutant(mutant, Number(seed), say);
-    const after = report.detectedAfterSeconds?.toFixed(0) ?? 'the end';
-    if (report.violations.length === 0) missed.push(mutant.name);
-    else say(`caught after ${after} s`);
+    const after = report.detectedAfterSeconds;
+    if (after === undefined) missed.push(mutant.name);
+    else say(`caught after ${after.toFixed(0)} s by ${caughtBy(mutant, report)}`);
     say(shownReport(report));
   }
   if (missed.length > 0) say(`NOT caught: ${missed.join(', ')}`);
   return missed.length === 0;
 }
+
+const caughtBy = ({ breaks }: Mutant, { violations }: Report): string =>
+  breaks.filter((kind) => violations.some((found) => found.kind === kind)).join(', ');
 
 const flags = command.parse().opts<Flags>();
 const chosen = mutants.filter(({ name }) => flags.mutants === true || name === flags.mutant);

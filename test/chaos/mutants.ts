@@ -18,6 +18,8 @@ export interface Mutant {
   /** What is cut, and which other defence had to go with it because it covers the hole. */
   readonly cuts: string;
   readonly edits: readonly Edit[];
+  /** Kinds of violations that say so. Others may come first: an error that covers the hole, or what follows from it. */
+  readonly breaks: readonly string[];
   /** The faults and the pace that meet the hole soon. */
   readonly mix: Mix;
   readonly gapMs: readonly [number, number];
@@ -37,6 +39,7 @@ export const mutants: readonly Mutant[] = [
         replace: '$5 >= 0`;',
       },
     ],
+    breaks: ['settled-again', 'fence-fell'],
     mix: { 'worker-pause': 1 },
     gapMs: [200, 600],
     pace: { thinkMs: [0, 100], modelMs: [100, 900] },
@@ -51,6 +54,7 @@ export const mutants: readonly Mutant[] = [
         replace: 'WHERE tenant = $1 AND thread_id = $2`,',
       },
     ],
+    breaks: ['settled-seq', 'version-density'],
     mix: {},
     gapMs: [200, 600],
     pace: quick,
@@ -65,6 +69,7 @@ export const mutants: readonly Mutant[] = [
         replace: '',
       },
     ],
+    breaks: ['zombie-claim'],
     mix: { 'worker-pause': 1 },
     gapMs: [100, 300],
     pace: { thinkMs: [0, 100], modelMs: [3_000, 6_000] },
@@ -79,6 +84,7 @@ export const mutants: readonly Mutant[] = [
         replace: 'const known: Accepted | undefined = undefined;',
       },
     ],
+    breaks: ['turn-twice'],
     mix: {},
     gapMs: [200, 600],
     pace: quick,
@@ -102,6 +108,7 @@ export const mutants: readonly Mutant[] = [
           "import { takeQuiet } from './sweep.js';\nimport { writeRows } from './saver-rows.js';",
       },
     ],
+    breaks: ['stale-base', 'turn-order'],
     mix: { 'cut-before-commit': 2, 'cut-all': 1, 'worker-kill': 1 },
     gapMs: [100, 400],
     pace: quick,

@@ -1,4 +1,4 @@
-/** Runs the nemesis against a mutant until it finds a violation, at most a minute. */
+/** Runs the nemesis against a mutant until it finds a violation of the invariants that the mutant breaks, at most a minute. */
 import { buildMutant, type Mutant } from './mutants.js';
 import type { Report } from './report.js';
 import { chaosRun } from './run.js';

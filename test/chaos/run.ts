@@ -28,8 +28,8 @@ export interface ChaosOptions {
   readonly bin?: string | undefined;
   /** How long clients and turns may take to settle once all faults have healed. */
   readonly healLimitMs?: number | undefined;
-  /** Looks at the history every few seconds and ends at the first violation: for builds that must have one. */
-  readonly untilViolation?: boolean | undefined;
+  /** Looks at the history every few seconds and ends at a violation of one of these kinds: for builds that must have one. */
+  readonly untilOneOf?: readonly string[] | undefined;
   readonly say: (line: string) => void;
 }
 
@@ -208,7 +208,7 @@ async function untilProgress(log: OpLog, stopping: AbortSignal): Promise<void> {
 
 /** Waits for the run's time, telling of its progress; may end early at a violation. */
 async function untilTime(
-  { seconds, say, untilViolation = false }: ChaosOptions,
+  { seconds, say, untilOneOf }: ChaosOptions,
   run: {
     readonly world: World;
     readonly model: JournaledModel;
@@ -221,7 +221,8 @@ async function untilTime(
   const elapsed = (): number => performance.now() - startMs;
   let nextProgress = progressMs;
   while (elapsed() < seconds * 1_000) {
-    await pause(Math.min(untilViolation ? liveCheckMs : progressMs, seconds * 1_000 - elapsed()));
+    const lookMs = untilOneOf === undefined ? progressMs : liveCheckMs;
+    await pause(Math.min(lookMs, seconds * 1_000 - elapsed()));
     if (elapsed() >= nextProgress) {
       nextProgress += progressMs;
       const done = log.ops.filter(({ kind, status }) => kind === 'turn' && status === 200).length;
@@ -229,13 +230,15 @@ async function untilTime(
         `${Math.round(elapsed() / 1_000)} s: ${done} answers, ${model.journal.length} model calls, ${spans.length} faults`,
       );
     }
-    if (!untilViolation) continue;
+    if (untilOneOf === undefined) continue;
     // Before the store is read: what they tell of must be there.
     const [ops, calls] = [[...log.ops], [...model.journal]];
     const store = await world.look((sql) => readStore(sql, { scan: false })).catch(() => undefined);
     if (store === undefined) continue; // the database is being restarted
     const violations = checkHistory({ ops, calls, store }, 'live');
-    if (violations.length > 0) return { violations, afterSeconds: elapsed() / 1_000 };
+    const afterSeconds = elapsed() / 1_000;
+    if (violations.some(({ kind }) => untilOneOf.includes(kind)))
+      return { violations, afterSeconds };
   }
   return undefined;
 }

@@ -28,7 +28,7 @@ export interface Wanted {
 }
 
 /** Answers after which the same request is sent again. */
-const again = new Set(['rate_limited', 'unavailable', 'internal']);
+const again = new Set(['rate_limited', 'unavailable', 'internal', 'request_timeout']);
 
 export async function sendTurn(
   stage: Stage,

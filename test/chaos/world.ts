@@ -72,11 +72,6 @@ export interface Kept {
   readonly paused: boolean;
 }
 
-/** What a process says that finds nobody to talk to as it begins. */
-const couldNotStart =
-  /^everthread: .*(not available|cannot be reached|does not answer|gives no connection|no Temporal server answers|connection terminated)/im;
-const restartMs = 300;
-
 export function keep(what: string, deaths: string[], launch: () => Proc): Kept {
   let proc: Proc;
   let ending = false;
@@ -88,14 +83,8 @@ export function keep(what: string, deaths: string[], launch: () => Proc): Kept {
     proc = started;
     started.child.once('exit', (code, signal) => {
       if (ending) return;
-      // As any supervisor does: a process that found no database or no Temporal when it began is started again.
-      if (code === 1 && couldNotStart.test(started.log())) setTimeout(startAgain, restartMs);
-      else
-        deaths.push(`${what} ended by itself (${signal ?? code}): ${started.log().slice(-1_500)}`);
+      deaths.push(`${what} ended by itself (${signal ?? code}): ${started.log().slice(-1_500)}`);
     });
-  };
-  const startAgain = (): void => {
-    if (!ending && !proc.alive()) start();
   };
   start();
   return {
