@@ -5,7 +5,9 @@ import type { Runner } from '../engine/port.js';
 import type { LoadedGraph } from '../engine/project/types.js';
 import { runToStop } from '../engine/run-to-stop.js';
 import type { Storage } from '../storage/port.js';
+import { withStores } from './graph-stores.js';
 import { startIsolation } from './isolation/isolation.js';
+import { plainStore, type ProjectStore } from './project-store.js';
 
 export interface IsolationSettings {
   /** Threads of the pool; null takes one for each core. */
@@ -28,16 +30,24 @@ export interface Runners {
 
 export function runnersFor(
   { storage, graphs, log }: RunnerDeps,
-  settings: { readonly graphConfig?: string | null; readonly isolation?: IsolationSettings },
+  settings: {
+    readonly graphConfig?: string | null;
+    readonly isolation?: IsolationSettings;
+    readonly store?: ProjectStore;
+  },
 ): Runners {
-  const inline: Runner = { openAttempt: (options) => storage.openAttempt(options), runToStop };
-  const { graphConfig, isolation: given } = settings;
+  const { graphConfig, isolation: given, store = plainStore } = settings;
+  const inline = withStores(
+    { openAttempt: (options) => storage.openAttempt(options), runToStop },
+    storage,
+    store,
+  );
   const isIsolated = (graph: LoadedGraph): boolean => graph.isolation === 'thread';
   if (![...graphs.values()].some(isIsolated) || graphConfig == null) {
     return { runnerOf: () => inline, close: () => Promise.resolve() };
   }
   const isolation = startIsolation(
-    { storage, log },
+    { storage, log, store },
     {
       graphConfig,
       threads: given?.threads ?? availableParallelism(),

@@ -11,6 +11,8 @@ import { threadRuns, type ThreadRuns } from '../temporal/thread-runs.js';
 import { startEraser } from './eraser.js';
 import { startSweeper } from './sweeper.js';
 import type { SweeperDeps } from './sweeper.js';
+import { startStoreSweeper } from './graph-stores.js';
+import { loadProjectStore, plainStore } from './project-store.js';
 import { runnersFor } from './runners.js';
 import type { IsolationSettings } from './runners.js';
 import { startThreadWorker } from './thread-worker.js';
@@ -53,7 +55,9 @@ export async function startWorkerSide(
   settings: WorkerSideSettings,
 ): Promise<WorkerSide> {
   const { storage, relay, graphs, log } = deps;
-  const runners = runnersFor(deps, settings);
+  const store =
+    settings.graphConfig == null ? plainStore : await loadProjectStore(settings.graphConfig);
+  const runners = runnersFor(deps, { ...settings, store });
   const loop = loopWatch(log);
   const worker = await startThreadWorker(
     {
@@ -78,6 +82,7 @@ export async function startWorkerSide(
     { claims: storage.claims, wake: deps.wake, log },
     settings.sweep,
   );
+  const stopStoreSweeper = startStoreSweeper(deps, store.sweepEveryMs);
   const stopErasing = startEraser({
     erasure: storage.erasure,
     runs: runsOver(deps.connection, settings.namespace, storage.store),
@@ -88,7 +93,7 @@ export async function startWorkerSide(
     done: worker.done,
     cached: () => worker.cached(),
     async stop() {
-      await Promise.all([stopSweeping(), stopErasing()]);
+      await Promise.all([stopSweeping(), stopErasing(), stopStoreSweeper()]);
       await worker.stop().finally(() => {
         loop.close();
         return runners.close();

@@ -53,7 +53,9 @@ export async function tryEmbeddings(
       ),
     ),
   );
-  const found = resultOf(pairs.map(({ language }, i) => [language, own[i]! > best[i]!] as const));
+  const found = resultOf(
+    pairs.map(({ language }, i) => [language, (own[i] ?? 0) > (best[i] ?? 0)] as const),
+  );
   const right = Object.values(found).reduce((sum, r) => sum + r.right, 0);
   if (right < leastRight * pairs.length) {
     const reason = `${model} finds ${right} of ${pairs.length} facts of the trial; ranking by words is better.`;

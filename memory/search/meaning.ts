@@ -25,7 +25,8 @@ export function cosine(a: Float32Array, b: Float32Array): number {
   if (a.length !== b.length) return 0;
   let [dot, ofA, ofB] = [0, 0, 0];
   for (let i = 0; i < a.length; i += 1) {
-    const [x = 0, y = 0] = [a[i], b[i]];
+    const x = a[i] ?? 0;
+    const y = b[i] ?? 0;
     dot += x * y;
     ofA += x * x;
     ofB += y * y;

@@ -64,6 +64,7 @@ function* mend(facts: ThreadFacts, finding: Finding): Tx<void> {
     case 'run_left_over':
       yield* handOverRuns(facts.thread, facts.row.epoch);
       return;
+    case 'memory_without_owner':
     case 'versions_not_dense':
     case 'turn_status_torn':
     case 'turn_incomplete':

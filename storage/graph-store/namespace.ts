@@ -8,7 +8,12 @@ const beyond = '\u0020';
 /** @throws Error when a label cannot be part of a namespace */
 export function encodeNamespace(labels: readonly string[]): string {
   for (const label of labels) {
-    if (typeof label !== 'string' || label === '' || /[\u0000\u001f]/.test(label))
+    if (
+      typeof label !== 'string' ||
+      label === '' ||
+      label.includes('\u0000') ||
+      label.includes(separator)
+    )
       throw new Error(
         `A namespace consists of texts that are not empty; ${JSON.stringify(label)} is none.`,
       );

@@ -7,7 +7,7 @@ import type {
   SearchItem,
 } from '@langchain/langgraph-checkpoint';
 import { decodeNamespace, encodeNamespace } from './namespace.js';
-import type { NamespaceCondition, StoreAnswer, StoredItem, StoreOp } from './port.js';
+import type { StoreAnswer, StoredItem, StoreOp } from './port.js';
 import { fieldTexts, type FieldText } from './texts.js';
 
 /** The project's own checkpoint module. Before langgraph-checkpoint 0.0.13 it has no store. */
@@ -81,12 +81,13 @@ function askedOf(module: StoreModule, operation: Operation): Asked {
     refuseLong(place);
     return 'value' in operation ? { kind: 'put', ...place, operation } : { kind: 'get', ...place };
   }
-  const { matchConditions = [], maxDepth, limit, offset } = operation;
+  // What comes by `batch` itself may lack what the methods of the class always give.
+  const { matchConditions = [], maxDepth, limit, offset } = operation as Partial<typeof operation>;
   return {
     kind: 'namespaces',
     op: {
       kind: 'namespaces',
-      conditions: matchConditions as readonly NamespaceCondition[],
+      conditions: matchConditions,
       maxDepth: maxDepth ?? null,
       limit: limit === undefined ? null : count(limit),
       offset: count(offset ?? 0),

@@ -21,7 +21,7 @@ const whole = (value: unknown): string => JSON.stringify(value, null, 2);
 
 function textOf(value: unknown): readonly string[] {
   if (value === null || value === undefined) return [];
-  return typeof value === 'object' ? [whole(value)] : [String(value as string | number | boolean)];
+  return [typeof value === 'string' ? value : whole(value)];
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { openStorage } from '../../storage/open.js';
 import type { Storage } from '../../storage/port.js';
 import { type Isolation, startIsolation } from '../../worker/isolation/isolation.js';
+import { plainStore } from '../../worker/project-store.js';
 import { driven, type Driven, type Mode, plainly, type TurnEnd } from '../engine/drive.js';
 import type { Shape } from '../engine/shape.js';
 import { storedThread } from '../engine/threads.js';
@@ -23,7 +24,7 @@ export function sameInThreads(shapes: readonly Shape[]): void {
     project = await shapesProject(shapes);
     storage = await openStorage({ kind: 'memory' }, { autoMigrate: true });
     isolation = startIsolation(
-      { storage, log: pino({ level: 'silent' }) },
+      { storage, store: plainStore, log: pino({ level: 'silent' }) },
       { graphConfig: project.graphConfig, threads: 2, memoryMb: undefined, threadPath },
     );
   });

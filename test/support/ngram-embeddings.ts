@@ -22,7 +22,7 @@ export class NgramEmbeddings extends Embeddings {
 
   #vector(text: string): number[] {
     const counts = new Array<number>(this.#dims).fill(0);
-    const letters = [...` ${text.toLowerCase().replace(/[\s\p{P}]+/gu, ' ')} `];
+    const letters = Array.from(` ${text.toLowerCase().replace(/[\s\p{P}]+/gu, ' ')} `);
     for (const size of [2, 3]) {
       for (let i = 0; i + size <= letters.length; i += 1) {
         const at = hash(letters.slice(i, i + size).join('')) % this.#dims;

@@ -2,7 +2,9 @@
 import type { Logger } from 'pino';
 import { MessageChannel } from 'node:worker_threads';
 import type { GraphRun, Stop } from '../../engine/port.js';
-import type { Storage } from '../../storage/port.js';
+import type { StoreAnswer, StoreOp } from '../../storage/graph-store/port.js';
+import { StorageUnavailable, type Storage } from '../../storage/port.js';
+import type { ProjectStore } from '../project-store.js';
 import { RemoteAttempt } from './remote-attempt.js';
 import { compact, type Job, type MainSide, talk, type ThreadSide } from './sides.js';
 import type { ThreadPool } from './thread-pool.js';
@@ -16,7 +18,8 @@ const graceMs = 2_000;
 
 export interface RemoteRunDeps {
   readonly pool: ThreadPool;
-  readonly storage: Pick<Storage, 'attemptReads'>;
+  readonly storage: Pick<Storage, 'attemptReads' | 'graphStore'>;
+  readonly store: Pick<ProjectStore, 'ttl'>;
   readonly log: Logger;
 }
 
@@ -82,6 +85,7 @@ export class RemoteRun {
       // A run that is over writes no more, as if somebody else had claimed its turn.
       flush: async (rows) =>
         this.#open ? await this.#attempt.flush(rows) : { kind: 'fence_lost' },
+      store: (ops) => this.#store(ops),
       ended: (end) => {
         this.#attempt.end = end;
         const { stop } = end;
@@ -99,6 +103,16 @@ export class RemoteRun {
       this.#abort();
       throw error;
     }
+  }
+
+  async #store(ops: readonly StoreOp[]): Promise<readonly StoreAnswer[]> {
+    if (!this.#open) throw new Error('the turn is over');
+    const { storage, store } = this.#deps;
+    const { tenant } = this.#attempt.options.turn.claim.thread;
+    const answers = storage.graphStore.batch(tenant, ops, store.ttl);
+    return answers.catch((error: unknown) =>
+      error instanceof StorageUnavailable ? this.#read(answers) : Promise.reject(error as Error),
+    );
   }
 
   #settle(stop: Stop): void {

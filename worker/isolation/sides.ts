@@ -6,6 +6,7 @@ import type { GraphRun, Stop } from '../../engine/port.js';
 import type { ClaimedTurn, Flushed } from '../../storage/port.js';
 import type { AttemptOptions, FlushRows } from '../../storage/saver/port.js';
 import type { AttemptReads } from '../../storage/saver/reads.js';
+import type { StoreAnswer, StoreOp } from '../../storage/graph-store/port.js';
 import { revived, type Thrown, thrownOf } from './thrown.js';
 
 /** One turn for a thread. */
@@ -19,7 +20,7 @@ export interface Job {
 /** Everything of a run that is data. */
 export type RunData = Omit<
   GraphRun,
-  'graph' | 'attempt' | 'signal' | 'drain' | 'emit' | 'onBegin' | 'heldThread'
+  'graph' | 'attempt' | 'store' | 'signal' | 'drain' | 'emit' | 'onBegin' | 'heldThread'
 >;
 
 /** How the thread's part ended. */
@@ -38,6 +39,8 @@ export interface MainSide extends AttemptReads {
   began(): void;
   frame(body: FrameBody): void;
   flush(rows: FlushRows): Promise<Flushed>;
+  /** What the graph asks of its store. */
+  store(ops: readonly StoreOp[]): Promise<readonly StoreAnswer[]>;
   ended(end: JobEnd): void;
 }
 

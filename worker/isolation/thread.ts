@@ -7,9 +7,11 @@ import type { GraphRun, Stop } from '../../engine/port.js';
 import { loadProject } from '../../engine/project/load-project.js';
 import type { LoadedGraph } from '../../engine/project/types.js';
 import { runToStop } from '../../engine/run-to-stop.js';
+import { makeGraphStore } from '../../storage/graph-store/store-class.js';
 import { openAttemptFrom } from '../../storage/saver/attempt.js';
 import { HeadCache } from '../../storage/saver/head-cache.js';
 import type { Attempt } from '../../storage/saver/port.js';
+import { loadProjectStore } from '../project-store.js';
 import { compact, type Job, type JobEnd, type MainSide, talk, type ThreadSide } from './sides.js';
 import type { ThreadData } from './thread-pool.js';
 import { thrownOf } from './thrown.js';
@@ -21,6 +23,8 @@ const project = loadProject(graphConfig, {
   only: ({ isolation }) => isolation === 'thread',
 });
 project.catch(() => undefined); // each job says so
+const projectStore = project.then(() => loadProjectStore(graphConfig));
+projectStore.catch(() => undefined);
 
 const heads = new HeadCache();
 
@@ -47,12 +51,17 @@ export async function runJob({ job, port }: { job: Job; port: MessagePort }): Pr
         ...job.saver,
         turn: job.turn,
         checkpoint: graph.modules.checkpoint,
-        writerVersion: graph.modules.versions.checkpoint,
+        writerVersion: graph.modules.versions.langgraph,
         flush: (_claim, rows) => main.flush(compact(rows)),
       },
     );
+    const store = makeGraphStore(graph.modules.checkpoint, {
+      index: (await projectStore).index,
+      batch: (ops) => main.store(ops),
+    });
     const run: GraphRun = {
       ...job.run,
+      ...(store !== undefined && { store }),
       ...{ graph, attempt, drain },
       signal: stopper.signal,
       heldThread: true,
