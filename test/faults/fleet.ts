@@ -139,7 +139,7 @@ export interface TurnRow {
 export const turnRows = (url: string, thread = '%'): Promise<TurnRow[]> =>
   onPostgres(url, async (client) => {
     const { rows } = await client.query<TurnRow>(
-      `SELECT thread_id, seq::int, status, version::int, fence::int, losses::int, input, response, failure_code
+      `SELECT thread_id, seq::int, status, version::int, fence::float8, losses::int, input, response, failure_code
        FROM et_turns WHERE thread_id LIKE $1 ORDER BY thread_id, seq`,
       [thread],
     );
