@@ -12,6 +12,11 @@ import { until } from '../support/until.js';
 const long = process.env.EVERTHREAD_TEST_LONG !== undefined;
 const limitMs = long ? 3_600_000 : 120_000;
 
+function tell(what: string, since: number): void {
+  const seconds = ((performance.now() - since) / 1_000).toFixed(1);
+  if (long) process.stderr.write(`${what} in ${seconds} s\n`);
+}
+
 const { graph: echo, gates, ran } = gatedEcho();
 
 let temporal: Awaited<ReturnType<typeof startTestTemporal>>;
@@ -63,6 +68,7 @@ describe('P2 signals to a busy thread', () => {
       const behind = await Promise.all(
         Array.from({ length: 5 }, (_, n) => system.post(thread, `${thread} n${n}`)),
       );
+      const startedAt = performance.now();
       // Past the server's limit for one run it refuses signals; whoever sent them is told, and nothing else happens.
       await signal(thread, count, 6).catch((error: unknown) => {
         if (count < 10_000) throw error;
@@ -73,6 +79,7 @@ describe('P2 signals to a busy thread', () => {
       const last = await system.settled(await system.post(thread, `${thread} last`));
       expect(last).toMatchObject({ seq: 7, version: 7, status: 'committed' });
       expect(ran.filter((text) => text === gated || text.startsWith(`${thread} `))).toHaveLength(7);
+      tell(`${count} wakes and 7 turns`, startedAt);
       if (count < longRun.events) return;
       // It continued as new as soon as nothing was in flight, and did not take the burst along.
       const events = await until('the new run', async () => {
@@ -107,12 +114,20 @@ describe('P2 signals to a busy thread', () => {
   });
 });
 
+/** Timers of the thread's last run that have neither fired nor been cancelled. */
+async function openTimers(workflowId: string): Promise<number> {
+  const { events } = await system.connection.client.workflow.getHandle(workflowId).fetchHistory();
+  const count = (kind: 'timerStarted' | 'timerFired' | 'timerCanceled'): number =>
+    (events ?? []).filter((event) => event[`${kind}EventAttributes`]).length;
+  return count('timerStarted') - count('timerFired') - count('timerCanceled');
+}
+
 describe('T6 hibernation between any two turns', () => {
   const turnsInAll = long ? 10_000 : 240;
   const threads = 10;
 
   test(
-    `${turnsInAll} turns with an idle time of 30 ms: none lost, none twice; afterwards no run is open and nothing is cached`,
+    `${turnsInAll} turns with an idle time of 30 ms: none lost, none twice; afterwards no run and no timer is open and nothing is cached`,
     async () => {
       const sleepy = await durable({
         address: temporal.address,
@@ -131,8 +146,7 @@ describe('T6 hibernation between any two turns', () => {
       try {
         const startedAt = performance.now();
         await Promise.all(Array.from({ length: threads }, (_, n) => live(`sleepy${n}`)));
-        const seconds = (performance.now() - startedAt) / 1_000;
-        if (long) process.stderr.write(`${turnsInAll} turns in ${seconds.toFixed(0)} s\n`);
+        tell(`${turnsInAll} turns on ${threads} threads`, startedAt);
         expect(ran.filter((text) => text.startsWith('sleepy'))).toHaveLength(turnsInAll);
         const open = async (): Promise<number> => {
           const query = `TaskQueue = '${sleepy.taskQueue}' AND ExecutionStatus = 'Running'`;
@@ -142,6 +156,8 @@ describe('T6 hibernation between any two turns', () => {
         await until('the cache to be empty', () =>
           sleepy.worker.cached() === 0 ? true : undefined,
         );
+        for (let n = 0; n < threads; n += 1)
+          expect(await openTimers(idOf(`sleepy${n}`, sleepy))).toBe(0);
       } finally {
         await sleepy.stop();
       }

@@ -1,6 +1,6 @@
 /** Temporal goes away and comes back, or loses everything: our own rows are enough to go on. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { tenantAttribute, workflowIdOf } from '../../contracts/protocol.js';
@@ -102,6 +102,51 @@ describe('Temporal restored from nothing', () => {
       const names = typedSearchAttributes.getAll().map(({ key }) => key.name);
       return names.includes(tenantAttribute) ? true : undefined;
     });
+  });
+});
+
+describe('Temporal fails over to a copy of itself that is behind', () => {
+  const files = ['', '-wal', '-shm'].map((end) => `temporal.db${end}`);
+  const copyTo = (from: string, to: string): void => {
+    for (const file of files) {
+      rmSync(path.join(to, file), { force: true });
+      if (existsSync(path.join(from, file)))
+        copyFileSync(path.join(from, file), path.join(to, file));
+    }
+  };
+
+  test('W24 T2 T3 C1 turns of the lost time stand and run once, a run that it has forgotten is made again, threads go on', async () => {
+    await system.settled(await system.post('r', 'r1'));
+    const standby = mkdtempSync(path.join(folder, 'standby-'));
+    await server.stop();
+    copyTo(folder, standby);
+    await start();
+    /** The row is there before Temporal is told: that it could not be told is no matter. */
+    const accepted = async (threadId: string, text: string) => {
+      await system.post(threadId, text, { turnId: text }).catch(() => undefined);
+      return await until(`the row of ${text}`, () =>
+        system.storage.turns.get({ tenant: 'default', threadId }, text),
+      );
+    };
+    const r2 = await accepted('r', 'r2');
+    await system.settled(r2);
+    const before = await rowOf(r2);
+    let open = (): void => undefined;
+    gates.set('s1', new Promise((resolve) => (open = resolve)));
+    const s1 = await accepted('s', 's1');
+    await until('the node to run', () => (ran.includes('s1') ? true : undefined));
+    await server.stop();
+    copyTo(standby, folder);
+    await start();
+    open();
+    const later = [await accepted('r', 'r3'), await accepted('s', 's2')];
+    const rows = await Promise.all([s1, ...later].map((turn) => system.settled(turn)));
+    expect(rows.map(({ response }) => response)).toEqual([
+      ...['seen 1: s1', 'seen 3: r3', 'seen 2: s2'],
+    ]);
+    expect(await rowOf(r2)).toBe(before);
+    for (const text of ['r1', 'r2', 's1', 'r3', 's2'])
+      expect(ran.filter((one) => one === text)).toEqual([text]);
   });
 });
 
