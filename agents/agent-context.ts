@@ -24,9 +24,9 @@ export interface AgentContext {
    * The context that decides about this state. A thread that fits when every byte counts as a token needs no tokenizer, which
    * costs 0.2 s and 70 MB: it is loaded for the first one that does not. The state alone decides, so a retry gets the same.
    */
-  contextOf(state: State): Promise<Context>;
+  readonly contextOf: (state: State) => Promise<Context>;
   /** The model's own encoding. */
-  tokenizer(): Promise<Tokenizer>;
+  readonly tokenizer: () => Promise<Tokenizer>;
 }
 
 /** @param modelName tells the encoding; models whose tokenizer is not public are counted by the newest one */

@@ -1,20 +1,30 @@
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
-import { ToolMessage, type AIMessage } from '@langchain/core/messages';
+import { ToolMessage, type AIMessage, type UsageMetadata } from '@langchain/core/messages';
 import type { RunnableConfig } from '@langchain/core/runnables';
 import type { StructuredToolInterface } from '@langchain/core/tools';
-import { Annotation, END, Send, START, StateGraph } from '@langchain/langgraph';
-import { z } from 'zod';
-import { callModel } from '../llm/call-model.js';
-import { AgentState, newest } from '../memory/agent-state.js';
+import { END, Send, START, StateGraph } from '@langchain/langgraph';
+import { callModel, type CallableModel } from '../llm/call-model.js';
 import { guardStop, usageOf } from '../memory/guards/guard.js';
 import type { MemoryStore } from '../memory/store.js';
-import { countedUsage, createAgentContext, summariserOf } from './agent-context.js';
+import {
+  countedUsage,
+  createAgentContext,
+  summariserOf,
+  type AgentContext,
+} from './agent-context.js';
 import { defaultAgentSettings, hasCap, limitsOf, type AgentSettings } from './agent-settings.js';
+import {
+  AssistantInput,
+  AssistantOutput,
+  AssistantState,
+  type State,
+  type Update,
+} from './assistant-state.js';
 import type { DocsPassage } from './docs-index.js';
 import { createCalculator } from './tools/calculator.js';
 import { createClock } from './tools/clock.js';
 import { createDocsSearch } from './tools/search-docs.js';
-import { createUserMemory, nothingRecalled, ownerOf, recollectionSchema } from './user-memory.js';
+import { createUserMemory, ownerOf } from './user-memory.js';
 
 export interface AssistantDeps {
   readonly model: BaseChatModel;
@@ -33,121 +43,127 @@ export interface AssistantDeps {
 const instructions =
   'You are the assistant that ships with Everthread, a server for durable agent threads. Answer briefly and plainly. Use the tools for the time, for arithmetic and for questions about Everthread; do not guess what they can tell. What stands under "From long-term memory" is what this user has said before.';
 
-/** Where the thread stood when summarising was due, and what came of it: at one length of the transcript it is tried once. */
-const compactionSchema = z.strictObject({
-  at: z.int().min(0),
-  outcome: z.enum(['due', 'nothing', 'summarised', 'threw', 'empty', 'refused', 'timeout']),
-});
-
-const stepsSchema = z.int().min(1).max(1_000).nullable();
-
-const AssistantState = Annotation.Root({
-  ...AgentState.spec,
-  /** A lower limit than the configured one; null for none. */
-  max_steps: newest<number | null>('max_steps', stepsSchema, null),
-  compaction: newest('compaction', compactionSchema, { at: 0, outcome: 'nothing' }),
-  recalled: newest('recalled', recollectionSchema, nothingRecalled),
-  /** Whether this turn has written long-term memory. */
-  memory_updated: newest<boolean>('memory_updated', z.boolean(), false),
-});
-type State = typeof AssistantState.State;
-
-const { messages, max_steps, scratchpad } = AssistantState.spec;
-/** What a caller may set. The rest is the agent's own. */
-const AssistantInput = Annotation.Root({ messages, max_steps, scratchpad });
-const AssistantOutput = Annotation.Root({
-  messages,
-  memory_updated: AssistantState.spec.memory_updated,
-});
-
 /**
  * The shipped graph: the model, and its tools until it needs none, within a token budget and the guards' limits. A turn without
  * tools and without a user is one superstep.
  */
 export function createAssistant(deps: AssistantDeps) {
-  const { model, cheapModel = model, docs, settings = defaultAgentSettings } = deps;
-  const now = deps.now ?? (() => new Date());
-  const tools = [createClock(now), createCalculator(), createDocsSearch(docs)];
-  if (model.bindTools === undefined) throw new Error('The assistant needs a model with tools.');
-  const bound = model.bindTools(tools);
-  const byName = new Map<string, StructuredToolInterface>(tools.map((t) => [t.name, t]));
-  const context = createAgentContext(
-    { budgetTokens: settings.contextBudgetTokens, system: instructions, tools },
-    deps.modelName ?? '',
-  );
-  const memory = deps.memory && createUserMemory(deps.memory, now);
-  const userOf = (config: RunnableConfig) => (memory === undefined ? undefined : ownerOf(config));
-  const wordsFor = async ({ recalled }: State, config: RunnableConfig): Promise<string> => {
-    const owner = userOf(config);
-    return owner === undefined ? '' : ((await memory?.wordsOf(owner, recalled)) ?? '');
-  };
-
+  const parts = partsOf(deps);
+  const { userOf, recall, remember } = memoryNodes(deps);
+  const whenAnswered = (config: RunnableConfig) => (userOf(config) ? 'remember' : END);
   return new StateGraph({ state: AssistantState, input: AssistantInput, output: AssistantOutput })
-    .addNode('recall', async (state, config) => {
-      const owner = userOf(config);
-      return owner === undefined || memory === undefined
-        ? {}
-        : { user_id: owner.userId, recalled: await memory.recallFor(owner, state.messages) };
-    })
-    .addNode('model', async (state: State, config) => {
-      const stop = guardStop(state.messages, limitsOf(settings, state.max_steps));
-      if (stop !== undefined) throw stop;
-      const chosen = await context.contextOf(state);
-      const { length } = state.messages;
-      if (chosen.plan(state).kind === 'summarise' && state.compaction.at !== length)
-        return { compaction: { at: length, outcome: 'due' as const } };
-      const prompt = chosen.assemble(state, { recalled: await wordsFor(state, config) });
-      const reply = await callModel(bound, prompt.messages, config);
-      if (hasCap(settings) && reply.usage_metadata === undefined) {
-        const used = countedUsage(await context.tokenizer(), prompt.messages, reply);
-        Object.assign(reply, { usage_metadata: used });
-      }
-      return {
-        messages: [reply],
-        current_step: usageOf(state.messages).steps + 1,
-        is_completed: (reply.tool_calls ?? []).length === 0,
-        memory_updated: false,
-      };
-    })
-    .addNode('compact', async (state: State, config) => {
-      const chosen = await context.contextOf(state);
-      const summarise = await summariserOf(cheapModel, context, config);
-      const done = await chosen.compact(state, summarise, config.signal);
-      const at = state.messages.length;
-      switch (done?.kind) {
-        case 'summarised':
-          return { summary: done.summary, compaction: { at, outcome: done.kind } };
-        case 'failed':
-          return { compaction: { at, outcome: done.why } };
-        case undefined:
-          return { compaction: { at, outcome: 'nothing' as const } };
-      }
-    })
+    .addNode('recall', recall)
+    .addNode('model', modelNode(parts))
+    .addNode('compact', compactNode(parts))
     .addNode('tool', async (call: ToolCall, config) => ({
-      messages: [await runTool(byName, call, config)],
+      messages: [await runTool(parts.tools, call, config)],
     }))
-    .addNode('remember', async (state: State, config) => {
-      const owner = userOf(config);
-      return owner === undefined || memory === undefined
-        ? {}
-        : { memory_updated: await memory.remember(owner, state.messages, config) };
-    })
+    .addNode('remember', remember)
     .addConditionalEdges(START, (_, config) => (userOf(config) ? 'recall' : 'model'), [
       'recall',
       'model',
     ])
     .addEdge('recall', 'model')
-    .addConditionalEdges(
-      'model',
-      (state: State, config) => afterModel(state, userOf(config) ? 'remember' : END),
-      ['compact', 'tool', 'remember', END],
-    )
+    .addConditionalEdges('model', (state, config) => afterModel(state, whenAnswered(config)), [
+      ...(['compact', 'tool', 'remember'] as const),
+      END,
+    ])
     .addEdge('compact', 'model')
     .addEdge('tool', 'model')
     .addEdge('remember', END)
     .compile({ name: 'assistant' })
-    .withConfig({ recursionLimit: superstepsFor(settings.maxSteps) });
+    .withConfig({ recursionLimit: superstepsFor(parts.settings.maxSteps) });
 }
+
+interface Parts {
+  readonly model: CallableModel;
+  readonly cheapModel: BaseChatModel;
+  readonly tools: ReadonlyMap<string, StructuredToolInterface>;
+  readonly context: AgentContext;
+  readonly settings: AgentSettings;
+  /** What long-term memory says in this run. */
+  readonly recalledWords: (state: State, config: RunnableConfig) => Promise<string>;
+}
+
+function partsOf(deps: AssistantDeps): Parts {
+  const { model, cheapModel = model, docs, settings = defaultAgentSettings, modelName = '' } = deps;
+  const tools = [createClock(deps.now), createCalculator(), createDocsSearch(docs)];
+  if (model.bindTools === undefined) throw new Error('The assistant needs a model with tools.');
+  const budgetTokens = settings.contextBudgetTokens;
+  return {
+    ...{ model: model.bindTools(tools), cheapModel, settings },
+    tools: new Map<string, StructuredToolInterface>(tools.map((t) => [t.name, t])),
+    context: createAgentContext({ budgetTokens, system: instructions, tools }, modelName),
+    recalledWords: memoryNodes(deps).words,
+  };
+}
+
+/** Recalls before the model and remembers after the answer; a run without a user, or without a store, does neither. */
+function memoryNodes({ memory: store, now = () => new Date() }: AssistantDeps) {
+  const memory = store && createUserMemory(store, now);
+  const owned = (config: RunnableConfig) => {
+    const owner = ownerOf(config);
+    return memory === undefined || owner === undefined ? undefined : { memory, owner };
+  };
+  return {
+    userOf: (config: RunnableConfig): boolean => owned(config) !== undefined,
+    words: async ({ recalled }: State, config: RunnableConfig): Promise<string> => {
+      const use = owned(config);
+      return use === undefined ? '' : await use.memory.wordsOf(use.owner, recalled);
+    },
+    recall: async ({ messages }: State, config: RunnableConfig): Promise<Update> => {
+      const use = owned(config);
+      if (use === undefined) return {};
+      const { memory: known, owner } = use;
+      return { user_id: owner.userId, recalled: await known.recallFor(owner, messages) };
+    },
+    remember: async ({ messages }: State, config: RunnableConfig): Promise<Update> => {
+      const use = owned(config);
+      if (use === undefined) return {};
+      return { memory_updated: await use.memory.remember(use.owner, messages, config) };
+    },
+  };
+}
+
+const modelNode =
+  ({ model, context, settings, recalledWords }: Parts) =>
+  async (state: State, config: RunnableConfig): Promise<Update> => {
+    const { messages, compaction, max_steps: maxSteps } = state;
+    const stop = guardStop(messages, limitsOf(settings, maxSteps));
+    if (stop !== undefined) throw stop;
+    const chosen = await context.contextOf(state);
+    if (chosen.plan(state).kind === 'summarise' && compaction.at !== messages.length)
+      return { compaction: { at: messages.length, outcome: 'due' } };
+    const prompt = chosen.assemble(state, { recalled: await recalledWords(state, config) });
+    const reply = await callModel(model, prompt.messages, config);
+    const counted: { usage_metadata?: UsageMetadata | undefined } = reply;
+    if (hasCap(settings))
+      counted.usage_metadata ??= countedUsage(await context.tokenizer(), prompt.messages, reply);
+    return {
+      messages: [reply],
+      current_step: usageOf(messages).steps + 1,
+      is_completed: (reply.tool_calls ?? []).length === 0,
+      memory_updated: false,
+    };
+  };
+
+/** A superstep of its own, so that a crash in the model call does not make the summary again. */
+const compactNode =
+  ({ cheapModel, context }: Parts) =>
+  async (state: State, config: RunnableConfig): Promise<Update> => {
+    const chosen = await context.contextOf(state);
+    const summarise = await summariserOf(cheapModel, context, config);
+    const done = await chosen.compact(state, summarise, config.signal);
+    const at = state.messages.length;
+    switch (done?.kind) {
+      case 'summarised':
+        return { summary: done.summary, compaction: { at, outcome: done.kind } };
+      case 'failed':
+        return { compaction: { at, outcome: done.why } };
+      case undefined:
+        return { compaction: { at, outcome: 'nothing' } };
+    }
+  };
 
 /** Each step may first be told to summarise, do so, call the model and run its tools; recalling and remembering come once. */
 const superstepsFor = (steps: number): number => 4 * steps + 4;

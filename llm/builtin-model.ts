@@ -95,7 +95,7 @@ function toolName(tool: BindToolsInput): string {
 }
 
 /** What an agent's context adds says so of itself (`memory/context/context.ts`): nobody said it. */
-const partOf = ({ additional_kwargs: { everthread } }: BaseMessage): unknown => everthread;
+const partOf = ({ id }: BaseMessage): string | undefined => /^context:(\w+)$/.exec(id ?? '')?.[1];
 const recalledIn = (messages: readonly BaseMessage[]): string =>
   messages.find((m) => partOf(m) === 'recalled')?.text ?? '';
 

@@ -45,6 +45,12 @@ async function assistantOn(
   return { server, graph, on };
 }
 
+type Assistant = Awaited<ReturnType<typeof assistantOn>>;
+const valuesOf = async (
+  graph: Assistant['graph'],
+  config: ReturnType<Assistant['on']>,
+): Promise<{ messages?: BaseMessage[]; user_id?: string }> =>
+  ((await graph.getState(config)) as { values: { messages?: BaseMessage[] } }).values;
 const say = (turn: string, content: string) => ({
   messages: [new HumanMessage({ content, id: turn })],
 });
@@ -74,8 +80,8 @@ describe('M22 the assistant within its budget', () => {
     expect(summaries.length).toBeLessThan(15);
     const seen = summaries.flatMap(({ last }) => last.match(/"user","text":"turn-\d+ /g) ?? []);
     expect(new Set(seen).size).toBe(seen.length);
-    const { values } = await graph.getState(on('a', 'u29'));
-    expect((values as { messages: BaseMessage[] }).messages).toHaveLength(60);
+    const { messages } = await valuesOf(graph, on('a', 'u29'));
+    expect(messages).toHaveLength(60);
   });
 
   test('nobody is streamed the words of a summary', async () => {
@@ -153,9 +159,9 @@ describe('M22 state of the assistant', () => {
     await expect(graph.invoke(wrong, on('w', 'u'))).rejects.toMatchObject({ code: 'state_shape' });
     const own = { ...say('u', 'hi'), memory_updated: true, user_id: 'x' } as never;
     await graph.invoke(own, on('o', 'u'));
-    const { values } = await graph.getState(on('o', 'u'));
+    const values = await valuesOf(graph, on('o', 'u'));
     expect(values).toMatchObject({ memory_updated: false, is_completed: true, current_step: 1 });
-    expect((values as { user_id?: string }).user_id ?? '').toBe('');
+    expect(values.user_id ?? '').toBe('');
   });
 
   test('a thread that an older build left, messages alone, goes on', async () => {
@@ -182,8 +188,7 @@ describe('M22 state of the assistant', () => {
     const second = await graph.invoke(say('u2', 'how are you?'), on('m2', 'u2', 'dana'));
     expect(second.memory_updated).toBe(false);
     expect(server.calls[1]?.users[0]).toMatch(/From long-term memory.*\n.*I prefer short answers/s);
-    const { values } = await graph.getState(on('m2', 'u2'));
-    expect(JSON.stringify(values)).not.toContain('short answers');
+    expect(JSON.stringify(await valuesOf(graph, on('m2', 'u2')))).not.toContain('short answers');
     await graph.invoke(say('u3', 'and others?'), on('m3', 'u3', 'other'));
     await graph.invoke(say('u4', 'and nobody?'), on('m4', 'u4'));
     await memory.erase({ tenant: 't', userId: 'dana' });
