@@ -54,7 +54,7 @@ export const mutants: readonly Mutant[] = [
         replace: 'WHERE tenant = $1 AND thread_id = $2`,',
       },
     ],
-    breaks: ['settled-seq', 'version-density'],
+    breaks: ['settled-seq', 'settled-again', 'version-density'],
     mix: {},
     gapMs: [200, 600],
     pace: quick,

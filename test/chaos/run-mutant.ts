@@ -17,7 +17,7 @@ export async function runMutant(
     return await chaosRun({
       ...{ seed, seconds: mostSeconds, storage: 'postgres', say },
       ...{ mix: mutant.mix, gapMs: mutant.gapMs, pace: mutant.pace },
-      ...{ bin: build.bin, healLimitMs, untilViolation: true },
+      ...{ bin: build.bin, healLimitMs, untilOneOf: mutant.breaks },
     });
   } finally {
     await build.remove();
