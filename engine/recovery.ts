@@ -2,12 +2,14 @@
 import type { GraphRun, Stop } from './port.js';
 import { interruptedStop } from './interrupted.js';
 import { graphChanged } from './stop-of-error.js';
+import { names, waitsInSubgraph } from './subgraph-breakpoints.js';
 import { successorsOf } from './successors.js';
 
 /** What must be settled before the graph runs on; undefined when it may. */
 export async function recheck(run: GraphRun): Promise<Stop | undefined> {
   const { recovered, graph, attempt } = run;
-  if (recovered === null) return undefined;
+  if (recovered === null)
+    return (await waitsInSubgraph(run)) ? interruptedStop(run, []) : undefined;
   const tuple = await attempt.saver.getTuple({
     configurable: { thread_id: run.identity.threadId, checkpoint_ns: '' },
   });
@@ -21,26 +23,11 @@ export async function recheck(run: GraphRun): Promise<Stop | undefined> {
   }
   const { interruptBefore, interruptAfter } = { ...graph.graph, ...run.call };
   const applies =
-    matches(graph.graph, interruptAfter, recovered.ran) ||
-    matches(graph.graph, interruptBefore, pending);
+    names(graph.graph, interruptAfter, recovered.ran) ||
+    names(graph.graph, interruptBefore, pending) ||
+    (await waitsInSubgraph(run));
   return applies ? interruptedStop(run, []) : undefined;
 }
-
-function matches(
-  { nodes }: GraphRun['graph']['graph'],
-  breakpoints: '*' | readonly string[] | undefined,
-  names: readonly string[],
-): boolean {
-  if (breakpoints === undefined) return false;
-  return names.some((name) =>
-    breakpoints === '*' ? !isHidden(nodes[name]) : breakpoints.includes(name),
-  );
-}
-
-/** `*` leaves out LangGraph's own nodes. */
-const isHidden = (node: unknown): boolean =>
-  (node as { readonly tags?: readonly string[] } | undefined)?.tags?.includes('langsmith:hidden') ??
-  false;
 
 const list = (names: readonly string[]): string =>
   names.length === 0 ? 'nothing' : names.join(', ');
