@@ -116,7 +116,12 @@ const realExit = process.exit.bind(process);
 function exitUnlessGraph(code?: number | string | null): never {
   const graph = runningGraph();
   if (graph === undefined) return realExit(code);
-  throw new Error(`graph "${graph}" called process.exit(${code ?? ''})`);
+  throw new ProcessExit(`graph "${graph}" called process.exit(${code ?? ''})`);
+}
+
+/** Its name stands in the log, where the words of a graph's errors do not. */
+class ProcessExit extends Error {
+  override readonly name = 'ProcessExit';
 }
 
 /** Nobody knows what state an exception of ours leaves: the turns that run go on after the next start. */

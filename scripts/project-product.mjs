@@ -41,9 +41,11 @@ export async function startIn(folder, data) {
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk) => (text = (text + chunk).slice(-20_000)));
     for (;;) {
+      // A turn that waited may reach an armed point before the gateway is up.
+      if (child.signalCode === 'SIGKILL') return false;
       if (!alive()) throw new Error(`everthread dev ended: ${text.slice(-3_000)}`);
       const ready = await fetch(`${url}/readyz`).catch(() => undefined);
-      if (ready?.ok) return;
+      if (ready?.ok) return true;
       await pause(50);
     }
   };
@@ -57,7 +59,7 @@ export async function startIn(folder, data) {
     waits: (point, thread) => existsSync(path.join(crashes, `${point}@${thread}`)),
     disarm: (point, thread) => rm(path.join(crashes, `${point}@${thread}`), { force: true }),
     async stop() {
-      if (!alive()) await start();
+      while (!alive()) await start();
       const gone = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');
       await gone;
@@ -87,10 +89,11 @@ export async function playTurn(product, thread, graph, turn, dies) {
     }
     while (product.alive() && reply === undefined) await pause(20);
     if (product.alive()) continue;
-    deaths += 1;
     // Every flush is met once more by a new process; the commit is met once.
-    await product.arm('after-flush', thread);
-    await product.start();
+    do {
+      deaths += 1;
+      await product.arm('after-flush', thread);
+    } while (!(await product.start()));
   }
 }
 
