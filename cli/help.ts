@@ -11,6 +11,7 @@ First steps:
   everthread chat                      talk to it from another terminal
 
 On several hosts (PostgreSQL and a Temporal cluster):
+  everthread setup                     once per Temporal cluster
   everthread migrate                   once per version
   everthread gateway                   as many as you like
   everthread worker                    as many as you like
@@ -111,6 +112,20 @@ Settings:
   EVERTHREAD_POSTGRES_URL              the database; when unset, the SQLite file of
   EVERTHREAD_DATA                      ./.everthread
   EVERTHREAD_STORAGE                   postgres or sqlite, when both could be meant`;
+
+export const setup = `
+Makes the namespace with a retention, and the search attributes by which the Temporal Web UI filters
+threads. Safe to run again and from several places at once: what is there stays; a namespace that
+exists keeps its retention unless --retention is given. Waits two minutes for a server that is
+not there yet. A cluster that does not let us register search attributes serves threads without them.
+
+Example:
+  TEMPORAL_ADDRESS=temporal:7233 TEMPORAL_NAMESPACE=everthread everthread setup --retention 3d
+
+Settings:
+  TEMPORAL_ADDRESS                     host:port of the Temporal server
+  TEMPORAL_NAMESPACE                   the namespace (default)
+  TEMPORAL_API_KEY, TEMPORAL_TLS_*     also TEMPORAL_PROFILE, as the Temporal CLI takes them`;
 
 const store = `  EVERTHREAD_POSTGRES_URL              the database; when unset, the SQLite file of
   EVERTHREAD_DATA                      ./.everthread

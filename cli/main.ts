@@ -75,6 +75,15 @@ function commands(exit: (code: number) => void): Command {
       const { migrate } = await import('./migrate.js');
       exit(await migrate());
     });
+  program
+    .command('setup')
+    .description('make namespace, retention and search attributes in a Temporal cluster')
+    .option('--retention <time>', 'how long it keeps the histories of closed runs (3d)')
+    .addHelpText('after', help.setup)
+    .action(async (flags: { readonly retention?: string }) => {
+      const { setup } = await import('./setup.js');
+      exit(await setup(flags));
+    });
   projectCommands(program, exit);
   operatorCommands(program, exit);
   program

@@ -28,6 +28,10 @@ describe('help', () => {
       ['EVERTHREAD_POSTGRES_URL', 'safe to run again'],
     ],
     [
+      ['setup', '--help'],
+      ['TEMPORAL_NAMESPACE', '--retention', 'Safe to run again'],
+    ],
+    [
       ['chat', '--help'],
       ['--thread', '--json', 'Ctrl-D', 'Examples'],
     ],
