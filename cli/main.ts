@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { readFileSync } from 'node:fs';
 import { describeFailure } from './failure.js';
 import * as help from './help.js';
+import { threadsCommands } from './threads-command.js';
 
 /** As of a command that was called wrongly; 1 is a command that failed. */
 const usageExitCode = 2;
@@ -67,25 +68,10 @@ function commands(exit: (code: number) => void): Command {
       const { worker } = await import('./worker-command.js');
       exit(await worker());
     });
-  program
-    .command('migrate')
-    .description("bring the database's schema up to this version")
-    .addHelpText('after', help.migrate)
-    .action(async () => {
-      const { migrate } = await import('./migrate.js');
-      exit(await migrate());
-    });
-  program
-    .command('setup')
-    .description('make namespace, retention and search attributes in a Temporal cluster')
-    .option('--retention <time>', 'how long it keeps the histories of closed runs (3d)')
-    .addHelpText('after', help.setup)
-    .action(async (flags: { readonly retention?: string }) => {
-      const { setup } = await import('./setup.js');
-      exit(await setup(flags));
-    });
+  clusterCommands(program, exit);
   projectCommands(program, exit);
   operatorCommands(program, exit);
+  threadsCommands(program, exit);
   program
     .command('chat')
     .description('chat on a thread in the terminal')
@@ -108,6 +94,27 @@ interface ChatFlags {
   readonly url?: string;
   readonly graph?: string;
   readonly json?: true;
+}
+
+/** What is done once, before gateways and workers start. */
+function clusterCommands(program: Command, exit: (code: number) => void): void {
+  program
+    .command('migrate')
+    .description("bring the database's schema up to this version")
+    .addHelpText('after', help.migrate)
+    .action(async () => {
+      const { migrate } = await import('./migrate.js');
+      exit(await migrate());
+    });
+  program
+    .command('setup')
+    .description('make namespace, retention and search attributes in a Temporal cluster')
+    .option('--retention <time>', 'how long it keeps the histories of closed runs (3d)')
+    .addHelpText('after', help.setup)
+    .action(async (flags: { readonly retention?: string }) => {
+      const { setup } = await import('./setup.js');
+      exit(await setup(flags));
+    });
 }
 
 function projectCommands(program: Command, exit: (code: number) => void): void {
