@@ -126,7 +126,7 @@ export const identityOf = ({ claim, input }: ClaimedTurn, graph: LoadedGraph): I
   turnId: claim.turnId,
   graphId: graph.name,
   tenant: claim.thread.tenant,
-  ...('userId' in input && input.userId !== undefined && { userId: input.userId }),
+  ...('userId' in input && { userId: input.userId }),
 });
 
 /** Everything that watches the run from outside; each entry ends one of them. */

@@ -46,7 +46,7 @@ export async function advance(form: Form, text: string): Promise<Advanced> {
   // A write over HTTP may have answered, or undone, what was asked.
   const open =
     form.asking !== 'confirm' && form.asking !== null && form.fields[form.asking] === undefined;
-  const asked = open ? (form.asking) : null;
+  const asked = open ? form.asking : null;
   if (form.asking === 'confirm' && missing.length === 0 && isYes(text)) {
     return {
       ...form,

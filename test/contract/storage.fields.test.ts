@@ -16,7 +16,10 @@ import { SaverThread, type OpenedTurn } from '../support/saver-run.js';
 
 const fields = z.object({ a: z.int(), b: z.string().trim() });
 type Fields = Record<string, unknown>;
-const State = Annotation.Root({ ...MessagesAnnotation.spec, fields: Annotation<Fields | undefined> });
+const State = Annotation.Root({
+  ...MessagesAnnotation.spec,
+  fields: Annotation<Fields | undefined>,
+});
 
 /** Says what fields it saw; "a=5" sets one, as a node does; "call" ends with a tool call that nobody answers. */
 const form = new StateGraph(State)
