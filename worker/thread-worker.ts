@@ -35,10 +35,11 @@ const activityPolls = 2;
 const maxCachedWorkflows = 500;
 
 /**
- * The SDK stops workflow code that takes 5 s, for loops of its users; ours has none, but a machine may stand still for that
- * long, and Node may abort the process when code in a context is stopped half-way. Read by the SDK, absent from its types.
+ * The SDK stops workflow code that takes 5 s, for loops of its users. Ours has none, but 5,000 signals on a starved machine took
+ * a minute of the clock, and Node aborts the process when code in a context is stopped half-way. A server that waits too long
+ * gives the task to another worker by itself. Read by the SDK, absent from its types.
  */
-const slowMachine = { isolateExecutionTimeout: '1 minute' };
+const slowMachine = { isolateExecutionTimeout: '1 hour' };
 
 export async function startThreadWorker(
   deps: RunTurnDeps,
