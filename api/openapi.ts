@@ -21,6 +21,8 @@ const components = {
   InvokeReply: schemas.invokeReplySchema,
   SupportReply: support.supportReplySchema,
   Thread: schemas.threadReplySchema,
+  ThreadPage: schemas.threadPageSchema,
+  Wake: schemas.wakeReplySchema,
   MessagePage: schemas.messagePageSchema,
   State: schemas.stateReplySchema,
   Fields: schemas.fieldsReplySchema,
@@ -70,11 +72,18 @@ const operations: Operations = {
     },
   },
   '/v1/threads': {
+    get: {
+      summary: 'Threads, newest first',
+      ...{ reply: 'ThreadPage', query: ['status', 'graph', 'after', 'limit'] },
+    },
     post: { summary: 'Create a thread', body: 'CreateThread', reply: 'Thread', status: 201 },
   },
   '/v1/threads/:thread': {
     get: { summary: 'The thread as it is committed', reply: 'Thread' },
     delete: { summary: 'Delete the thread and all it holds; repeatable', status: 204 },
+  },
+  '/v1/threads/:thread/wake': {
+    post: { summary: 'Wake the thread once more: harmless, repeatable', reply: 'Wake' },
   },
   '/v1/threads/:thread/messages': {
     get: {

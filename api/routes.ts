@@ -5,6 +5,7 @@ import { deleteField, putField, showFields } from './routes/field-routes.js';
 import { correctFact, eraseMemory, showMemory, withdrawFact } from './routes/memory-routes.js';
 import { supportChat } from './routes/support-routes.js';
 import { health, openApi, ready } from './routes/system-routes.js';
+import { listThreads, wakeThread } from './routes/thread-list.js';
 import {
   createThread,
   deleteThread,
@@ -35,8 +36,9 @@ export const routes = {
   '/v1/chat': { post: chat },
   '/v1/support/chat': { post: supportChat },
   '/v2/agent/invoke': { post: invokeAgent },
-  '/v1/threads': { post: createThread },
+  '/v1/threads': { get: listThreads, post: createThread },
   '/v1/threads/:thread': { get: showThread, delete: deleteThread },
+  '/v1/threads/:thread/wake': { post: wakeThread },
   '/v1/threads/:thread/messages': { get: listMessages },
   '/v1/threads/:thread/state': { get: showState },
   '/v1/threads/:thread/history': { get: showHistory },

@@ -16,7 +16,8 @@ On several hosts (PostgreSQL and a Temporal cluster):
   everthread gateway                   as many as you like
   everthread worker                    as many as you like
 
-Looking after a store:
+Looking after threads and their store:
+  everthread threads ls                which there are; also show, tail, cancel, delete, retry
   everthread fsck                      is everything in order? --repair mends what it can
   everthread backup FILE               a copy of a SQLite store, also while it runs
   everthread restore FILE              the copy in its place

@@ -3,10 +3,12 @@ import type {
   HistoryReply,
   MessagePageReply,
   StateReply,
+  ThreadPageReply,
   ThreadReply,
   TranscriptMessage,
   TurnReply,
   TurnRequest,
+  WakeReply,
 } from '../contracts/http.schema.js';
 import type { StreamMode } from '../contracts/stream-modes.js';
 import type { SeenEvent } from './events.js';
@@ -14,7 +16,7 @@ import { follow, type Followed, type FollowOptions, queryOf } from './follow.js'
 import { GatewayProblem, isProblem, request } from './request.js';
 
 export { textAfter, type ModeEvent, type SeenEvent, type TurnEvent } from './events.js';
-export { GatewayProblem, GatewayUnreachable } from './request.js';
+export { GatewayProblem, GatewayUnreachable, isProblem } from './request.js';
 export type { FollowOptions, StreamMode, ThreadReply, TurnReply, TurnRequest };
 
 export interface ClientOptions {
@@ -33,6 +35,11 @@ export interface JoinOptions extends FollowOptions {
   readonly subgraphs?: boolean;
 }
 
+export interface ThreadFilter {
+  readonly status?: ThreadReply['status'];
+  readonly graph?: string;
+}
+
 export interface EverthreadClient {
   /** @throws {GatewayUnreachable} */
   check(): Promise<void>;
@@ -41,8 +48,12 @@ export interface EverthreadClient {
     readonly graph?: string;
     readonly metadata?: Readonly<Record<string, unknown>>;
   }): Promise<ThreadReply>;
+  /** Threads, newest first; asks for more as they are taken. */
+  threads(filter?: ThreadFilter): AsyncGenerator<ThreadReply>;
   /** Undefined when there is no such thread yet. */
   thread(threadId: string): Promise<ThreadReply | undefined>;
+  /** Has Temporal look at a thread that seems stuck; repeatable, and starts nothing of its own. */
+  wake(threadId: string): Promise<WakeReply>;
   /** Deletes it and all it holds; repeatable. */
   delete(threadId: string): Promise<void>;
   /** Committed messages, oldest first. */
@@ -90,6 +101,16 @@ export function createClient(baseUrl: string, options: ClientOptions = {}): Ever
       await request(`${base}/healthz`, { headers });
     },
     createThread: (thread) => ask(`${base}/v1/threads`, 'POST', thread),
+    async *threads(filter = {}) {
+      const query = new URLSearchParams({ ...filter, limit: '100' });
+      for (;;) {
+        const page = await ask<ThreadPageReply>(`${base}/v1/threads?${query.toString()}`);
+        yield* page.threads;
+        if (page.next_cursor === null) return;
+        query.set('after', page.next_cursor);
+      }
+    },
+    wake: (id) => ask(`${threadUrl(id)}/wake`, 'POST'),
     async thread(id) {
       try {
         return await ask<ThreadReply>(threadUrl(id));

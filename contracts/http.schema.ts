@@ -180,8 +180,34 @@ export const threadReplySchema = z.object({
   next: z.array(z.string()),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
+  /** The turn that runs, or is next to run; absent in a thread that is not busy. */
+  turn: z
+    .object({
+      turn_id: z.string(),
+      seq: z.int(),
+      status: z.enum(['pending', 'running']),
+      accepted_at: z.iso.datetime(),
+      /** How often a worker has taken it. */
+      attempts: z.int(),
+    })
+    .optional(),
 });
 export type ThreadReply = z.infer<typeof threadReplySchema>;
+
+export const threadPageSchema = z.object({
+  threads: z.array(threadReplySchema),
+  /** The `after` of the next page; null at the end. */
+  next_cursor: z.string().nullable(),
+});
+export type ThreadPageReply = z.infer<typeof threadPageSchema>;
+
+/** `woken` is false when the thread has nothing to run. */
+export const wakeReplySchema = z.object({
+  thread_id: z.string(),
+  woken: z.boolean(),
+  turn_id: z.string().optional(),
+});
+export type WakeReply = z.infer<typeof wakeReplySchema>;
 
 export const messagePageSchema = z.object({
   messages: z.array(transcriptMessageSchema.extend({ turn_id: z.string(), seq: z.int() })),

@@ -13,6 +13,7 @@ import type { TurnInput } from '../contracts/turn-input.js';
 import type { FactVectors, MemoryStore } from '../memory/store.js';
 import type { Accepted, AcceptTurn } from './accept-port.js';
 import type { ErasureStore } from './erasure-port.js';
+import type { ListThreads, OpenTurn, OpenTurnCount, ThreadPage } from './list-port.js';
 import type { GraphStoreRows } from './graph-store/port.js';
 import type { Attempt, AttemptOptions, FlushRows } from './saver/port.js';
 import type { AttemptReads } from './saver/reads.js';
@@ -127,6 +128,8 @@ export interface TurnStore {
   ): Promise<string | undefined>;
   /** Cheap look at many waited-for turns at once: turn id → status, fence and step. */
   peek(turnIds: readonly string[]): Promise<ReadonlyMap<string, TurnLook>>;
+  /** How many turns are not settled, of all tenants. Costs as much as there are such turns. */
+  countOpen(): Promise<readonly OpenTurnCount[]>;
   /** Marks that somebody listens, to these stream modes too (DESIGN 15.2). */
   listen(thread: ThreadKey, turnId: string, modes?: ModeSet): Promise<void>;
   /** P6: settles a pending or running turn `cancelled`, fence + 1. */
@@ -149,7 +152,11 @@ export interface ThreadRecord {
   readonly headCheckpoint: string | null;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
+  /** The turn that runs or is next to run; null in a thread that is not `busy`. */
+  readonly open: OpenTurn | null;
 }
+
+export type { ListThreads, OpenTurn, ThreadCursor, ThreadPage } from './list-port.js';
 
 export interface CreateThread {
   readonly thread: ThreadKey;
@@ -183,6 +190,8 @@ export interface ThreadStore {
   ): Promise<{ readonly kind: 'created' | 'exists'; readonly thread: ThreadRecord }>;
   /** Undefined for a thread that never was, is deleted, or is someone else's: they look the same. */
   get(thread: ThreadKey): Promise<ThreadRecord | undefined>;
+  /** The tenant's threads that are not deleted, newest first. */
+  list(asked: ListThreads): Promise<ThreadPage>;
   messages(
     thread: ThreadKey,
     after: MessageCursor | null,

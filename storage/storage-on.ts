@@ -16,7 +16,8 @@ import { attemptReads, openAttempt } from './saver/attempt.js';
 import { failTurn, finishText, lookUpClaim, settleTurn } from './settle.js';
 import { channelOf, stateOf } from './state.js';
 import { takeQuiet } from './sweep.js';
-import { createThread, getThread, threadHistory } from './threads.js';
+import { countOpen, getThread, listThreads } from './thread-list.js';
+import { createThread, threadHistory } from './threads.js';
 import { findAccepted, getTurn } from './turns.js';
 import { StoreReplaced } from './store-watch.js';
 import { first, type Driver } from './tx.js';
@@ -53,6 +54,7 @@ const turnsOn = (driver: Driver): TurnStore => ({
   glance: (thread, turnId, maxBytes) => driver.read(() => glanceAt(thread, turnId, maxBytes)),
   piece: (thread, turnId, part, at) => driver.read(() => pieceOf(thread, turnId, part, at)),
   peek: (turnIds) => driver.read(() => lookAt(turnIds)),
+  countOpen: () => driver.read(() => countOpen()),
   listen: async (thread, turnId, modes) => {
     await driver.write(() => listenTo(thread, turnId, modes));
   },
@@ -62,6 +64,7 @@ const turnsOn = (driver: Driver): TurnStore => ({
 const threadsOn = (driver: Driver): ThreadStore => ({
   create: (input) => driver.write(() => createThread(input)),
   get: (thread) => driver.read(() => getThread(thread)),
+  list: (asked) => driver.read(() => listThreads(asked)),
   messages: (thread, after, limit) => driver.read(() => transcript(thread, after, limit)),
   state: (thread) => stateOf(driver, thread),
   channel: (thread, name) => channelOf(driver, thread, name),

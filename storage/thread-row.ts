@@ -22,20 +22,20 @@ export interface ThreadRow {
   readonly updated_at_ms: number;
 }
 
-const columns = `epoch, deleted, version, next_seq, settled_seq, graph, user_id, metadata, head_checkpoint, head_seq,
+export const threadColumns = `epoch, deleted, version, next_seq, settled_seq, graph, user_id, metadata, head_checkpoint, head_seq,
   head_status, interrupts, next_nodes, run_id, created_at_ms, updated_at_ms`;
 
 /** Locks the thread for a writing transaction; undefined when it never was. A deleted one still has its row. */
 export const lockThread = (thread: ThreadKey): Tx<ThreadRow | undefined> =>
   first<ThreadRow>(
-    `SELECT ${columns} FROM et_threads WHERE tenant = $1 AND thread_id = $2 {for update}`,
+    `SELECT ${threadColumns} FROM et_threads WHERE tenant = $1 AND thread_id = $2 {for update}`,
     thread.tenant,
     thread.threadId,
   );
 
 export const readThread = (thread: ThreadKey): Tx<ThreadRow | undefined> =>
   first<ThreadRow>(
-    `SELECT ${columns} FROM et_threads WHERE tenant = $1 AND thread_id = $2`,
+    `SELECT ${threadColumns} FROM et_threads WHERE tenant = $1 AND thread_id = $2`,
     thread.tenant,
     thread.threadId,
   );

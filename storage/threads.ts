@@ -1,9 +1,9 @@
-/** Threads as the gateway sees them: created, read, listed by version. A deleted one looks like one that never was. */
+/** Threads as the gateway sees them: created, looked at, listed by version. A deleted one looks like one that never was. */
 import type { ThreadKey, TurnStatus } from '../contracts/protocol.js';
 import type { CreateThread, HistoryEntry, ThreadRecord } from './port.js';
 import { canonicalText } from './stored-json.js';
+import { getThread } from './thread-list.js';
 import {
-  hasUnsettled,
   insertThread,
   lockThread,
   readThread,
@@ -20,46 +20,26 @@ export interface Created {
 export function* createThread(input: CreateThread): Tx<Created> {
   const { thread: key } = input;
   const row = yield* lockThread(key);
-  if (row?.deleted === 0) return { kind: 'exists', thread: recordOfThread(key, row) };
+  if (row?.deleted === 0) return { kind: 'exists', thread: yield* known(key) };
   const life = {
     graph: input.graph ?? null,
     metadata: canonicalText(input.metadataJson ?? '{}'),
   };
   if (row !== undefined) yield* reviveThread(key, life);
   else if (!(yield* insertThread(key, life, 1))) return yield* createThread(input);
-  const made = yield* readThread(key);
-  if (made === undefined) throw new Error('a thread that was just made is not there');
-  return { kind: 'created', thread: recordOfThread(key, made) };
+  return { kind: 'created', thread: yield* known(key) };
+}
+
+function* known(key: ThreadKey): Tx<ThreadRecord> {
+  const found = yield* getThread(key);
+  if (found === undefined) throw new Error('a thread that was just made is not there');
+  return found;
 }
 
 /** The live row, or undefined. */
 export function* liveThread(key: ThreadKey): Tx<ThreadRow | undefined> {
   const row = yield* readThread(key);
   return row?.deleted === 0 ? row : undefined;
-}
-
-export function* getThread(key: ThreadKey): Tx<ThreadRecord | undefined> {
-  const row = yield* liveThread(key);
-  return row === undefined ? undefined : recordOfThread(key, row);
-}
-
-const recordOfThread = (thread: ThreadKey, row: ThreadRow): ThreadRecord => ({
-  thread,
-  epoch: row.epoch,
-  version: row.version,
-  graph: row.graph,
-  metadataJson: row.metadata,
-  status: statusOf(row),
-  interruptsJson: row.interrupts,
-  nextJson: row.next_nodes,
-  headCheckpoint: row.head_checkpoint,
-  createdAtMs: row.created_at_ms,
-  updatedAtMs: row.updated_at_ms,
-});
-
-function statusOf(row: ThreadRow): ThreadRecord['status'] {
-  if (hasUnsettled(row)) return 'busy';
-  return row.head_status === 'interrupted' ? 'interrupted' : 'idle';
 }
 
 interface VersionRow {

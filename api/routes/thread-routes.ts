@@ -9,7 +9,7 @@ import {
   type StateReply,
   type ThreadReply,
 } from '../../contracts/http.schema.js';
-import type { MessageCursor, ThreadRecord } from '../../storage/port.js';
+import type { MessageCursor, OpenTurn, ThreadRecord } from '../../storage/port.js';
 import { canonicalJson, canonicalText } from '../../storage/stored-json.js';
 import { parseBody, parseValue } from '../body.js';
 import type { Gateway } from '../gateway.js';
@@ -135,7 +135,7 @@ function differs(thread: ThreadRecord, body: z.infer<typeof createThreadSchema>)
   );
 }
 
-const threadView = (thread: ThreadRecord): ThreadReply => ({
+export const threadView = (thread: ThreadRecord): ThreadReply => ({
   thread_id: thread.thread.threadId,
   epoch: thread.epoch,
   version: thread.version,
@@ -148,6 +148,15 @@ const threadView = (thread: ThreadRecord): ThreadReply => ({
   next: JSON.parse(thread.nextJson ?? '[]') as string[],
   created_at: isoTime(thread.createdAtMs),
   updated_at: isoTime(thread.updatedAtMs),
+  ...(thread.open !== null && { turn: openTurnView(thread.open) }),
+});
+
+const openTurnView = (open: OpenTurn): NonNullable<ThreadReply['turn']> => ({
+  turn_id: open.turnId,
+  seq: open.seq,
+  status: open.status,
+  accepted_at: isoTime(open.acceptedAtMs),
+  attempts: open.attempts,
 });
 
 const isoTime = (ms: number): string => new Date(ms).toISOString();

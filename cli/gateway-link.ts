@@ -1,0 +1,31 @@
+/** A client of the gateway that a person's command talks to. */
+import pc from 'picocolors';
+import { createClient, GatewayUnreachable, type EverthreadClient } from '../client/client.js';
+import { useColors } from '../config/colors.js';
+import { readEnvironment, valueOf } from '../config/env.js';
+import { gatewayUrl } from './address.js';
+
+export interface GatewayLink {
+  readonly client: EverthreadClient;
+  /** Colours for standard output. */
+  readonly paint: ReturnType<typeof pc.createColors>;
+}
+
+/** @throws Error that says what to do when no gateway answers at `given`, or where HOST and PORT lead */
+export async function linkGateway(given: string | undefined): Promise<GatewayLink> {
+  const env = readEnvironment({ withDotenv: true });
+  const url =
+    given ?? gatewayUrl(valueOf(env, 'HOST') ?? '127.0.0.1', valueOf(env, 'PORT') ?? 8080);
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
+    throw new Error(`--url ${url} is not an http:// or https:// address.`);
+  const client = createClient(url);
+  try {
+    await client.check();
+  } catch (error) {
+    if (!(error instanceof GatewayUnreachable)) throw error;
+    const hint =
+      'Is `everthread dev` or `everthread gateway` running? (--url names another gateway)';
+    throw new Error(`${error.message} ${hint}`, { cause: error });
+  }
+  return { client, paint: pc.createColors(useColors(env, process.stdout)) };
+}
