@@ -1,10 +1,10 @@
-/** Long-term memory when its worker dies around the write: written once, and the reply says so. */
+/** Long-term memory when its worker dies around the write, and what a guard's stop looks like to a client. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startMortal, type Mortal } from '../support/mortal.js';
 
 let system: Mortal;
 beforeAll(async () => {
-  system = await startMortal('sqlite', { EVERTHREAD_MODEL: 'openai:scripted' });
+  system = await startMortal('sqlite', { EVERTHREAD_MAX_STEPS: '1' });
 }, 120_000);
 afterAll(() => system.stop());
 
@@ -30,3 +30,20 @@ test.each(['before-remember', 'after-remember'] as const)(
   },
   120_000,
 );
+
+test('M22 a guard settles the turn failed with its code and a sentence; so does a wrong shape of the input', async () => {
+  const looping = await system.post('/v1/chat', { message: 'tool=clock' });
+  expect([looping.status, looping.json]).toEqual([
+    502,
+    expect.objectContaining({
+      ...{ code: 'turn_failed', failure: 'max_steps' },
+      detail: 'I stopped after 1 steps without an end. A smaller question may help.',
+    }),
+  ]);
+  const input = { messages: [{ role: 'user', content: 'hi' }], max_steps: 'many' };
+  const wrong = await system.post('/v1/threads/shapes/turns', { input });
+  expect(wrong.json).toMatchObject({ code: 'turn_failed', failure: 'state_shape' });
+  expect(wrong.text).not.toContain('many');
+  const next = await system.post('/v1/threads/shapes/turns', { message: 'hello' });
+  expect(next.json).toMatchObject({ status: 'committed', version: 1 });
+});
