@@ -1,5 +1,6 @@
 // Runs the projects of test/projects as their own folders say: installed from their own lockfiles, nothing added or changed.
-// Usage: npm run projects [-- [--engine | --all] name...]; --engine leaves the product out, --all kills under each graph.
+// Usage: npm run projects [-- options name...]. --engine leaves the product out, --all kills under each graph, --upgrade only
+// takes a thread from one version to the next.
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -146,6 +147,7 @@ async function upgradeOf(older, newer) {
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
 const all = process.argv.includes('--all');
+const upgradeOnly = process.argv.includes('--upgrade');
 const engineOnly = process.argv.includes('--engine');
 const names = (await readdir(projects, { withFileTypes: true }))
   .filter(
@@ -159,7 +161,7 @@ execFileSync(process.execPath, [path.join(root, 'scripts', 'build.mjs'), '--quie
   stdio: 'inherit',
 });
 let failed = 0;
-for (const name of names) {
+for (const name of upgradeOnly ? [] : names) {
   try {
     const folder = await installed(name);
     const engine = await engineOf(folder);
@@ -179,7 +181,7 @@ for (const name of names) {
 }
 const pair = ['langgraph-0.2.74', 'langgraph-newest'];
 if (!engineOnly && pair.every((name) => names.includes(name))) {
-  const problems = await upgradeOf(...pair.map((name) => path.join(cache, name)));
+  const problems = await upgradeOf(await installed(pair[0]), await installed(pair[1]));
   for (const problem of problems) console.log(`  ${problem}`);
   failed += problems.length;
 }
