@@ -3,6 +3,7 @@ import type { Config } from '../config/config.js';
 import { allStarted } from '../config/stack.js';
 import type { Stack } from '../config/stack.js';
 import type { LoadedGraph } from '../engine/project/types.js';
+import { openMetrics } from '../metrics/metrics.js';
 import { openStorage } from '../storage/open.js';
 import type { StorageTarget } from '../storage/open.js';
 import { localRelay } from '../storage/relay-local.js';
@@ -24,15 +25,19 @@ export interface DevParts extends DevOptions {
 
 export async function startParts(config: Config, given: DevParts): Promise<Dev> {
   const { log, parts } = given;
-  installRuntime((level, line) => log[level](line));
+  const metrics = await openMetrics(config.metrics, log);
+  parts.add(metrics, () => metrics.close());
+  installRuntime((level, line) => log[level](line), metrics.sdkAddress);
   const opening = openStorage(given.target, config);
-  const [temporal, storage, served] = await allStarted([
+  const [temporal, opened, served] = await allStarted([
     given.temporal.then((found) => connected(found, parts)),
-    opening.then((opened) => parts.add(opened, () => opened.close())),
+    opening.then((storage) => parts.add(storage, () => storage.close())),
     loadGraphs(config, { log, memory: opening.then(({ memory }) => memory) }),
   ]);
   const link = openTemporal(temporal.settings, temporal.connection);
-  const relay = localRelay();
+  const relay = metrics.relay(localRelay());
+  const storage = metrics.storage(opened);
+  metrics.countOpenTurns(opened.turns);
   const wake = temporalWaker(link, {
     taskQueue: config.taskQueue,
     store: storage.store,
@@ -58,7 +63,7 @@ export async function startParts(config: Config, given: DevParts): Promise<Dev> 
   const broken = Promise.race([worked, watch.replaced]);
   broken.catch(() => undefined); // whoever waits is told; nobody need wait
   const gateway = await startGatewaySide(
-    { storage, relay, wake, graphs: served, temporal: link, log },
+    { storage, relay, wake, graphs: served, temporal: link, log, metrics },
     config,
   );
   parts.add(gateway, () => gateway.close());

@@ -8,6 +8,7 @@ import { listen } from '../api/server.js';
 import { createWaitingApp } from '../api/waiting-app.js';
 import type { Listening } from '../api/server.js';
 import type { Config } from '../config/config.js';
+import type { Metrics } from '../metrics/metrics.js';
 import type { TemporalLink } from '../temporal/connection.js';
 
 export interface GatewaySideDeps extends Pick<
@@ -16,6 +17,7 @@ export interface GatewaySideDeps extends Pick<
 > {
   readonly temporal: TemporalLink;
   readonly log: Logger;
+  readonly metrics: Pick<Metrics, 'requests'>;
 }
 
 export async function startGatewaySide(deps: GatewaySideDeps, config: Config): Promise<Listening> {
@@ -43,14 +45,15 @@ export async function listenEarly(config: Config, log: Logger): Promise<EarlyGat
 }
 
 function appOf(deps: GatewaySideDeps, config: Config, closing: AbortSignal): RequestListener {
-  const { temporal, ...rest } = deps;
-  return createApp({
+  const { temporal, metrics, ...rest } = deps;
+  const app = createApp({
     ...rest,
     identify: identifyEverybody,
     settings: { ...defaultSettings, waitMs: config.requestWaitMs },
     ready: () => temporalReady(temporal),
     closing,
   });
+  return metrics.requests(app);
 }
 
 /** Names `temporal` when it does not answer. */

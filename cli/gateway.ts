@@ -1,6 +1,7 @@
 /** Composition root of `everthread gateway`: HTTP on PostgreSQL and an existing Temporal. */
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
+import { openMetrics } from '../metrics/metrics.js';
 import { openStoragePatiently } from '../storage/open.js';
 import { postgresRelay } from '../storage/relay-postgres.js';
 import { watchStore } from '../storage/store-watch.js';
@@ -34,8 +35,10 @@ export async function startGateway(
   { log, signal }: GatewayOptions,
 ): Promise<RunningGateway> {
   const parts = stack();
-  installRuntime((level, line) => log[level](line));
   try {
+    const metrics = await openMetrics(config.metrics, log);
+    parts.add(metrics, () => metrics.close());
+    installRuntime((level, line) => log[level](line), metrics.sdkAddress);
     const { storage: target, temporal } = config;
     if (target.kind !== 'postgres' || temporal.kind !== 'external') {
       throw new Error('A gateway of its own needs PostgreSQL and TEMPORAL_ADDRESS.');
@@ -45,22 +48,27 @@ export async function startGateway(
     const graphs = await servedNames(config.graphConfig, (what) => log.warn(what));
     const early = await listenEarly(config, log);
     parts.add(early, () => early.close());
-    const storage = await openStoragePatiently(target, {
+    const opened = await openStoragePatiently(target, {
       ...{ autoMigrate: config.autoMigrate, signal },
       onWaiting: (reason) => log.warn(`waiting for PostgreSQL: ${reason.message}`),
     });
-    parts.add(storage, () => storage.close());
+    parts.add(opened, () => opened.close());
+    metrics.countOpenTurns(opened.turns);
+    const storage = metrics.storage(opened);
     const { store } = storage;
-    const relay = await postgresRelay({
-      url: target.url,
-      store,
-      onTrouble: (what) => log.warn(what),
-    });
+    const relay = metrics.relay(
+      await postgresRelay({
+        url: target.url,
+        store,
+        onTrouble: (what) => log.warn(what),
+        observer: metrics.queue,
+      }),
+    );
     parts.add(relay, () => relay.close());
     const link = openTemporal(settings);
     parts.add(link, () => link.close());
     const wake = temporalWaker(link, { taskQueue: config.taskQueue, store });
-    early.serve({ storage, relay, wake, graphs, temporal: link, log });
+    early.serve({ storage, relay, wake, graphs, temporal: link, log, metrics });
     parts.add(early, () => early.close()); // requests end before what they need
     const watch = watchStore(storage);
     parts.add(watch, () => watch.stop());

@@ -47,6 +47,7 @@ const times = `  EVERTHREAD_TURN_TIMEOUT              deadline of a turn (10m)
   EVERTHREAD_THREAD_IDLE               a thread's workflow sleeps after this, or never (10m)
   EVERTHREAD_ISOLATION_THREADS         threads for graphs with "isolation": "thread" (one per core)
   EVERTHREAD_ISOLATION_MEMORY          heap of each of them in MB (Node's own limit)
+  EVERTHREAD_METRICS_PORT              Prometheus metrics (off); also EVERTHREAD_METRICS_HOST
   LOG_LEVEL                            trace, debug, info, warn, error, fatal, silent (info)`;
 
 export const dev = `
@@ -85,6 +86,7 @@ Settings:
   EVERTHREAD_ALLOW_REMOTE              true does the same as --allow-remote
 ${cluster}
 ${graphsAndModel}
+  EVERTHREAD_METRICS_PORT              Prometheus metrics (off); also EVERTHREAD_METRICS_HOST
   LOG_LEVEL                            trace, debug, info, warn, error, fatal, silent (info)`;
 
 export const worker = `

@@ -6,6 +6,7 @@ import type { AgentConfig } from './agents.js';
 import { whyNotAFolder } from './data-folder.js';
 import { temporalVariables, unknownVariables } from './env.js';
 import type { Environment } from './env.js';
+import { resolveMetrics, type MetricsConfig } from './metrics.js';
 import { ConfigError, settingReader } from './problems.js';
 import type { SettingReader } from './problems.js';
 import * as shape from './shapes.js';
@@ -55,6 +56,7 @@ export interface Config extends Times {
   readonly supportDocs: string | null;
   /** Threads for graphs with `"isolation": "thread"`: null takes one for each core, and Node's own limit of memory. */
   readonly isolation: { readonly threads: number | null; readonly memoryMb: number | null };
+  readonly metrics: MetricsConfig;
   readonly logLevel: LogLevel;
   /** Variables that look like ours and are not: worth a warning. */
   readonly unknownVariables: readonly string[];
@@ -94,6 +96,7 @@ export function resolveConfig(env: Environment, options: ConfigOptions): Config 
       threads: reader.read('EVERTHREAD_ISOLATION_THREADS', shape.count(1, 256), null),
       memoryMb: reader.read('EVERTHREAD_ISOLATION_MEMORY', shape.count(64, 65_536), null),
     },
+    metrics: resolveMetrics(reader),
     logLevel: reader.read('LOG_LEVEL', shape.oneOf(...logLevels), 'info'),
     unknownVariables: unknownVariables(env),
   };

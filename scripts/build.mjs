@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folders =
-  'contracts workflows activities engine agents llm memory storage temporal worker api client cli config'.split(
+  'contracts workflows activities engine agents llm memory storage temporal worker api client cli config metrics'.split(
     ' ',
   );
 const quiet = process.argv.includes('--quiet');

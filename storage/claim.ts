@@ -31,6 +31,7 @@ interface OpenTurn {
   readonly spent_ms: number;
   readonly claimed_at_ms: number | null;
   readonly alive_at_ms: number;
+  readonly waited_ms: number;
 }
 
 /** Claims (P3). Losses, deadline and what the turn asks of its head are judged here, before any model call. */
@@ -99,7 +100,8 @@ const noSuchVersion: Failure = {
 const earliest = (key: StoredThread, thread: ThreadRow): Tx<OpenTurn | undefined> =>
   first<OpenTurn>(
     `SELECT turn_id, graph, stream, input, if_version, resume_version, fence, run_id, activity_id, attempt, released,
-       step, has_rows, pending_nodes, ran_nodes, losses, spent_ms, claimed_at_ms, alive_at_ms
+       step, has_rows, pending_nodes, ran_nodes, losses, spent_ms, claimed_at_ms, alive_at_ms,
+       {now} - accepted_at_ms AS waited_ms
      FROM et_turns WHERE ${atPlace}`,
     key.tenant,
     key.threadId,
@@ -232,6 +234,7 @@ function claimedTurn(found: {
     // P7: a plain turn abandons an interrupt; P6: so does what follows a turn cut off in the middle.
     closeDangling: input.kind !== 'resume' && headStatus !== null && headStatus !== 'committed',
     leftMs,
+    waitedMs: turn.waited_ms,
     hasRows: turn.has_rows === 1,
     pendingNodes: names(turn.pending_nodes),
     ranNodes: names(turn.ran_nodes),

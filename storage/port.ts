@@ -252,6 +252,8 @@ export interface ClaimedTurn {
   readonly closeDangling: boolean;
   /** Time under claim that is left before the deadline. */
   readonly leftMs: number;
+  /** Time since it was accepted, by the database's clock. */
+  readonly waitedMs: number;
   /** Any row of this turn exists: an earlier attempt flushed (P5). */
   readonly hasRows: boolean;
   /** Names of the tasks that were pending at this turn's last flush; null before the first (P11). */

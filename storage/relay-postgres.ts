@@ -4,7 +4,7 @@
  */
 import type { Relay } from '../contracts/frames.js';
 import { frameReader } from './relay-packing.js';
-import { frameQueue } from './relay-queue.js';
+import { frameQueue, type QueueObserver } from './relay-queue.js';
 import { type Shard, shardListener } from './relay-shards.js';
 import { steadyClient } from './steady-client.js';
 
@@ -13,6 +13,7 @@ export interface PostgresRelayOptions {
   /** The database's store id: two stores of one server never hear each other. */
   readonly store: string;
   readonly onTrouble: (what: string) => void;
+  readonly observer?: QueueObserver | undefined;
 }
 
 /** Begins with or without a database: a connection that fails is opened again for as long as it takes. */
@@ -38,7 +39,7 @@ export async function postgresRelay(options: PostgresRelayOptions): Promise<Rela
       'SELECT pg_notify(c, p) FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS q (c, p, n) ORDER BY n',
       [channels, payloads],
     );
-  });
+  }, options.observer);
   await Promise.all([receiver.tried, sender.tried]);
 
   return {

@@ -20,9 +20,20 @@ export interface FrameQueue {
   drain(): Promise<void>;
 }
 
-export function frameQueue(send: (batch: readonly Batch[]) => Promise<void>): FrameQueue {
+/** Hears of what the queue does; for who counts it. */
+export interface QueueObserver {
+  /** A statement went out, so long after the oldest of its frames came. */
+  sent(lagMs: number): void;
+  dropped(): void;
+}
+
+export function frameQueue(
+  send: (batch: readonly Batch[]) => Promise<void>,
+  observer?: QueueObserver,
+): FrameQueue {
   const waiting: WrittenFrame[] = [];
   let chars = 0;
+  let oldestAtMs = 0;
   let flushing: Promise<void> | undefined;
   const take = (): readonly WrittenFrame[] => {
     let taken = 0;
@@ -35,7 +46,11 @@ export function frameQueue(send: (batch: readonly Batch[]) => Promise<void>): Fr
   const flush = async (): Promise<void> => {
     while (waiting.length > 0) {
       try {
-        await send(batchOf(take()));
+        const sinceMs = oldestAtMs;
+        const batch = batchOf(take());
+        if (observer !== undefined) oldestAtMs = performance.now();
+        await send(batch);
+        observer?.sent(performance.now() - sinceMs);
       } catch {
         // Lost frames cost a viewer a poll; the connection mends itself.
       }
@@ -47,7 +62,11 @@ export function frameQueue(send: (batch: readonly Batch[]) => Promise<void>): Fr
     push(frames) {
       for (const frame of frames) {
         const text = textOf(frame);
-        if (text === undefined || (chars > maxQueuedChars && frame.kind !== 'wake')) continue;
+        if (text === undefined || (chars > maxQueuedChars && frame.kind !== 'wake')) {
+          observer?.dropped();
+          continue;
+        }
+        if (observer !== undefined && waiting.length === 0) oldestAtMs = performance.now();
         waiting.push({ frame, text });
         chars += text.length;
       }

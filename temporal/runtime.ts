@@ -8,8 +8,9 @@ export type SdkLog = (level: 'debug' | 'info' | 'warn' | 'error', line: string) 
 /**
  * Call before the first connection of the process; later calls change nothing. Without it the SDK installs signal handlers
  * that stop workers before they have drained, and writes to the console.
+ * @param metricsAddress host:port where the SDK shows its own metrics
  */
-export function installRuntime(log: SdkLog): void {
+export function installRuntime(log: SdkLog, metricsAddress?: string): void {
   try {
     Runtime.install({
       logger: new DefaultLogger('WARN', ({ level, message }: LogEntry) =>
@@ -21,6 +22,7 @@ export function installRuntime(log: SdkLog): void {
           filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }),
           forward: {},
         },
+        ...(metricsAddress !== undefined && { metrics: metricsAt(metricsAddress) }),
       },
       shutdownSignals: [],
     });
@@ -29,6 +31,16 @@ export function installRuntime(log: SdkLog): void {
     if (!(error instanceof Error) || error.name !== 'IllegalStateError') throw error;
   }
 }
+
+/** Named and counted as Prometheus has it. */
+const metricsAt = (bindAddress: string) => ({
+  prometheus: {
+    bindAddress,
+    countersTotalSuffix: true,
+    unitSuffix: true,
+    useSecondsForDurations: true,
+  },
+});
 
 const levels: Record<LogLevel, 'debug' | 'info' | 'warn' | 'error'> = {
   TRACE: 'debug',

@@ -1,6 +1,7 @@
 /** Composition root of `everthread worker`: graphs on PostgreSQL and an existing Temporal. */
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
+import { openMetrics } from '../metrics/metrics.js';
 import { openStoragePatiently } from '../storage/open.js';
 import { postgresRelay } from '../storage/relay-postgres.js';
 import { watchStore } from '../storage/store-watch.js';
@@ -29,26 +30,32 @@ export interface WorkerOptions {
 export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
   const parts = stack();
   const { log, signal } = options;
-  installRuntime((level, line) => log[level](line));
   try {
+    const metrics = await openMetrics(config.metrics, log);
+    parts.add(metrics, () => metrics.close());
+    installRuntime((level, line) => log[level](line), metrics.sdkAddress);
     const { storage: target, temporal } = config;
     if (target.kind !== 'postgres' || temporal.kind !== 'external') {
       throw new Error('A worker of its own needs PostgreSQL and TEMPORAL_ADDRESS.');
     }
     const settings = temporalFromEnvironment(temporal.env);
     if (settings === undefined) throw new Error('TEMPORAL_ADDRESS names no server.');
-    const storage = await openStoragePatiently(target, {
+    const opened = await openStoragePatiently(target, {
       ...{ autoMigrate: config.autoMigrate, signal },
       onWaiting: (reason) => log.warn(`waiting for PostgreSQL: ${reason.message}`),
     });
-    parts.add(storage, () => storage.close());
+    parts.add(opened, () => opened.close());
+    const storage = metrics.storage(opened);
     const { store } = storage;
     const served = await loadGraphs(config, { log, memory: Promise.resolve(storage.memory) });
-    const relay = await postgresRelay({
-      url: target.url,
-      store,
-      onTrouble: (what) => log.warn(what),
-    });
+    const relay = metrics.relay(
+      await postgresRelay({
+        url: target.url,
+        store,
+        onTrouble: (what) => log.warn(what),
+        observer: metrics.queue,
+      }),
+    );
     parts.add(relay, () => relay.close());
     const onWaiting = (reason: Error): void => log.warn(`waiting for Temporal: ${reason.message}`);
     const connection = await connectTemporalPatiently(settings, { signal, onWaiting });

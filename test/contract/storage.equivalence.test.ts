@@ -175,7 +175,7 @@ class Run {
 const timeless = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value ?? null, (name, member: unknown) => {
-      if (name === 'leftMs') return undefined;
+      if (name === 'leftMs' || name === 'waitedMs') return undefined;
       return name.endsWith('AtMs') && typeof member === 'number' ? 'a time' : member;
     }),
   );
