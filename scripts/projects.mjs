@@ -120,7 +120,7 @@ function shownState({ values, next, interrupts }, plain) {
 
 const withoutIds = (value) =>
   Array.isArray(value) && value.every((one) => one?.role !== undefined)
-    ? value.map(({ id: _id, ...rest }) => rest)
+    ? value.map((one) => ({ ...one, id: undefined }))
     : value;
 
 /** A thread goes on under a newer LangGraph, and not back under an older one. */

@@ -30,7 +30,7 @@ export async function importGraphExport(
 
 /** A file that calls process.exit while it is loaded fails alone, and the other graphs serve. */
 async function withoutExit<T>(load: () => Promise<T>): Promise<T> {
-  const { exit } = process;
+  const exit = process.exit.bind(process);
   process.exit = (code) => {
     throw new Error(`it called process.exit(${code ?? ''})`);
   };

@@ -21,8 +21,7 @@ const { openStorage } = await load('storage/open');
 const bare = (value) =>
   canonicalJson(value, (v) => {
     if (!isMessageObject(v)) return undefined;
-    const { id: _id, ...rest } = transcriptMessage(v, '');
-    return rest;
+    return { ...transcriptMessage(v, ''), id: undefined };
   });
 
 const shown = ({ values, next, tasks }) => ({
@@ -85,7 +84,7 @@ async function driven(storage, loaded, turns, crashAt) {
 }
 
 async function attempted({ storage, loaded, turn, dies }) {
-  const ended = new AbortController();
+  const ended = new globalThis.AbortController();
   let flushes = 0;
   const flush = () => {
     if (++flushes === dies) throw new Crash('the process is gone');
