@@ -41,7 +41,8 @@ export interface Played {
 }
 
 export interface PlayOptions {
-  readonly url: string;
+  /** A function is asked before each request. */
+  readonly url: string | (() => string);
   readonly dialogues: readonly Dialogue[];
   /** Dialogues at a time, each on a thread of its own. */
   readonly atOnce: number;
@@ -77,7 +78,7 @@ const patienceMs = 120_000;
 const againAfterMs = 200;
 
 async function ask(
-  url: string,
+  url: PlayOptions['url'],
   thread: string,
   message: string,
 ): Promise<{ response: string; repeats: number }> {
@@ -89,7 +90,8 @@ async function ask(
   const end = Date.now() + patienceMs;
   for (let repeats = 0; ; repeats += 1) {
     const body = JSON.stringify({ message });
-    const answer = await fetch(`${url}/v1/chat`, { method: 'POST', headers, body }).catch(
+    const base = typeof url === 'string' ? url : url();
+    const answer = await fetch(`${base}/v1/chat`, { method: 'POST', headers, body }).catch(
       () => undefined,
     );
     if (answer?.status === 200) {

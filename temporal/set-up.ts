@@ -112,7 +112,7 @@ async function retried<T>(
         { cause: error, unavailable: passing },
       );
       if (!passing || performance.now() > endMs) throw failure;
-      onWaiting?.(failure);
+      if (isTemporalUnavailable(error)) onWaiting?.(failure);
     }
     await pause(againAfterMs, undefined, { ...(signal !== undefined && { signal }) });
   }
