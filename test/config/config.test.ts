@@ -60,6 +60,7 @@ describe('defaults', () => {
       sweep: { everyMs: 5_000, quietMs: 30_000 },
       drainMs: 5_000,
       logLevel: 'info',
+      metrics: null,
       unknownVariables: [],
     });
   });

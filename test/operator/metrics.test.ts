@@ -1,8 +1,22 @@
 /** What Prometheus reads of the running product, and the dashboard that shows it. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
+import { openMetrics } from '../../metrics/metrics.js';
+import { localRelay } from '../../storage/relay-local.js';
 import { freePort } from '../../temporal/ports.js';
-import { startProduct, type Product } from '../support/product.js';
+import { runCli } from '../cli/run-cli.js';
+import { emptyTarget } from '../support/database.js';
+import { startCluster, type Cluster, type Proc } from '../support/processes.js';
+import { request, startProduct, type Product } from '../support/product.js';
+import { startTestTemporal } from '../support/temporal-server.js';
+import { until } from '../support/until.js';
+
+test('O9 metrics that are off give every port back as it is', async () => {
+  const relay = localRelay();
+  const { url, relay: same } = await openMetrics(null, { info: () => undefined });
+  expect(url).toBeUndefined();
+  expect(same(relay)).toBe(relay);
+});
 
 describe('metrics of everthread dev', () => {
   let product: Product;
@@ -75,5 +89,68 @@ describe('metrics of everthread dev', () => {
     );
     expect(named.size).toBeGreaterThan(20);
     expect(missing).toEqual([]);
+  });
+});
+
+describe('metrics of a gateway and a worker on PostgreSQL', () => {
+  const undo: (() => Promise<unknown>)[] = [];
+  let cluster: Cluster;
+  beforeAll(async () => {
+    const [temporal, database] = await Promise.all([startTestTemporal(), emptyTarget('postgres')]);
+    undo.push(
+      () => temporal.stop(),
+      () => database.remove(),
+    );
+    if (database.target.kind !== 'postgres') throw new Error('not PostgreSQL');
+    cluster = await startCluster({
+      ...{ port: await freePort(), workers: 1, postgresUrl: database.target.url },
+      temporalAddress: temporal.address,
+      env: { EVERTHREAD_METRICS_PORT: '0', LOG_LEVEL: 'info' },
+    });
+    undo.push(() => cluster.stop());
+  });
+  afterAll(async () => {
+    for (const step of undo.reverse()) await step();
+  });
+
+  const pageOf = async (proc: Proc | undefined): Promise<string> => {
+    const url = /metrics are at (http:[^"\s]+)/.exec(proc?.log() ?? '')?.[1];
+    return await (await fetch(url ?? 'http://nowhere.invalid')).text();
+  };
+  const post = (thread: string, headers: Record<string, string>) =>
+    request(`${cluster.url}/v1/threads/${thread}/turns`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ message: 'hello' }),
+    });
+
+  test('O9 each process counts its own half, and the relay its lag', async () => {
+    expect(await post('streams', { accept: 'text/event-stream' })).toMatchObject({ status: 200 });
+    const [gateway, worker] = [await pageOf(cluster.gateway), await pageOf(cluster.workers[0])];
+    expect(gateway).toMatch(/^everthread_turns_accepted_total\{graph="\w+"\} 1$/m);
+    expect(gateway).toMatch(/^everthread_relay_frames_heard_total [1-9]/m);
+    expect(worker).toMatch(/^everthread_turns_settled_total\{graph="\w+",status="committed"\} 1$/m);
+    expect(worker).toMatch(/^everthread_relay_lag_seconds_count [1-9]/m);
+    expect(worker).toMatch(/^temporal_\w+_total\{/m);
+  });
+
+  test('A9 O9 a turn that no worker takes is seen, and goes on when a worker is there', async () => {
+    await cluster.workers[0]?.end();
+    const { json } = await post('stuck', { prefer: 'respond-async' });
+    const turn = String(json.turn_id);
+    expect(await pageOf(cluster.gateway)).toMatch(
+      /^everthread_open_turns\{graph="\w+",status="pending"\} 1$/m,
+    );
+    const threads = async (...args: string[]) =>
+      (await runCli(['threads', ...args, '--url', cluster.url])).stdout;
+    expect(await threads('ls', '--status', 'busy')).toMatch(/^stuck .*pending \d+s$/m);
+    expect(await threads('show', 'stuck')).toContain('no worker has taken it yet');
+    expect(await threads('retry', 'stuck')).toContain(`is woken for turn ${turn}`);
+    cluster.addWorker();
+    await until('the turn to commit', async () => {
+      const { json: now } = await request(`${cluster.url}/v1/threads/stuck/turns/${turn}`, {});
+      return now.status === 'committed' ? true : undefined;
+    });
+    expect(await pageOf(cluster.gateway)).not.toMatch(/^everthread_open_turns\{/m);
   });
 });

@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 const root = process.cwd();
-const folders = 'contracts workflows activities engine storage api cli config llm memory'.split(
-  ' ',
-);
+const folders =
+  'contracts workflows activities engine storage api cli config llm memory metrics'.split(' ');
 const bin = path.join(root, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
 const houses: string[] = [];
 
@@ -67,6 +66,8 @@ const plants: readonly (readonly [file: string, code: string, rule: string])[] =
     'memory-is-a-pure-core',
   ],
   ['llm/express.ts', "export { Router } from 'express';\n", 'only-api-names-express'],
+  ['api/counts.ts', "export { Counter } from 'prom-client';\n", 'only-metrics-counts'],
+  ['metrics/asks.ts', valueOf('../storage/room.js'), 'metrics-wraps-ports'],
 ];
 
 describe('import rules', () => {
