@@ -73,18 +73,17 @@ interface ShardConnection {
   readonly unlisten: (shard: Shard) => Promise<unknown>;
 }
 
-/** Counts who needs a shard, and listens while somebody does. */
-function shardNeeds(
-  connection: ShardConnection,
-  onListening: (shard: number) => void,
-): {
+interface ShardNeeds {
   more(shard: number): void;
   less(shard: number): void;
   /** Listens for a while, and resolves when that has begun. */
   heard(shard: number): Promise<void>;
   all(): readonly number[];
   close(): void;
-} {
+}
+
+/** Counts who needs a shard, and listens while somebody does. */
+function shardNeeds(connection: ShardConnection, onListening: (shard: number) => void): ShardNeeds {
   const needs = new Map<number, number>();
   const timers = new Map<number, NodeJS.Timeout>();
   const listening = new Set<number>();
