@@ -146,7 +146,7 @@ function report(cast: Cast, moments: readonly Moment[], totals: readonly string[
   const columns = ['while the dialogues ran', 'took', 'turns'];
   for (const note of cast.notes) console.log(note);
   console.log(`\n${printed({ title: 'Rehearsal', columns, rows: happened })}`);
-  console.log(printed({ title: 'Afterwards', columns: ['', ''], rows: totals }));
+  console.log(printed({ title: 'Afterwards', columns: ['what', 'result'], rows: totals }));
 }
 
 // What this one started ends with it (each has an exit handler), also when it is told to stop.
