@@ -79,6 +79,7 @@ export default tseslint.config(
         require: 'readonly',
         setTimeout: 'readonly',
         fetch: 'readonly',
+        AbortSignal: 'readonly',
       },
     },
   },
