@@ -1,7 +1,13 @@
 /** Whether tokens of a node that blocks arrive one by one, and what such a node costs its neighbours (examples/parcel-bot). */
 import path from 'node:path';
 import { freePort } from '../../temporal/ports.js';
-import { arrivals, delaysMs, gapsMs, type Arrival } from '../../test/support/arrivals.js';
+import {
+  arrivals,
+  delaysMs,
+  gapsMs,
+  type Arrival,
+  type Wire,
+} from '../../test/support/arrivals.js';
 import { startCluster } from '../../test/support/processes.js';
 import { percentiles } from '../load.js';
 import { startNginx } from '../nginx.js';
@@ -14,6 +20,8 @@ import { figure, type Table } from '../table.js';
 const gapBounds = { leastMs: 200, mostMs: 450 };
 const parcelBot = { EVERTHREAD_CONFIG: path.resolve('examples/parcel-bot/langgraph.json') };
 
+const wires: readonly Wire[] = ['chunked', 'unchunked'];
+
 interface Place {
   readonly name: string;
   readonly url: string;
@@ -24,7 +32,8 @@ export async function arrivalTables(stage: Stage): Promise<readonly Table[]> {
   const rows: string[][] = [];
   for (const place of places) {
     stage.say(`tokens ${place.name}`);
-    for (const graph of ['blocking', 'async']) rows.push(await gapRow(stage, place, graph));
+    for (const graph of ['blocking', 'async'])
+      for (const wire of wires) rows.push(await gapRow(stage, place, { graph, wire }));
   }
   const neighbours: string[][] = [];
   for (const place of places.filter(({ name }) => !name.includes('nginx'))) {
@@ -70,24 +79,28 @@ async function behindNginx(stage: Stage, place: Place): Promise<Place[]> {
 }
 
 const gapColumns = [
-  ...['', 'graph', 'tokens', 'gap p50 ms', 'least', 'most'],
+  ...['', 'graph', 'wire', 'tokens', 'gap p50 ms', 'least', 'most'],
   ...['gaps in 200-450', 'budget', 'in one lump', 'delay p50 ms', 'p99'],
 ];
 
 let turns = 0;
-const read = (place: Place, graph: string): Promise<Arrival[]> =>
-  arrivals(place.url, `arrival-${(turns += 1)}`, graph);
+const read = (place: Place, graph: string, wire?: Wire): Promise<Arrival[]> =>
+  arrivals(place.url, `arrival-${(turns += 1)}`, graph, wire);
 
-async function gapRow(stage: Stage, place: Place, graph: string): Promise<string[]> {
-  await read(place, graph); // the first turn of a process loads and compiles
+async function gapRow(
+  stage: Stage,
+  place: Place,
+  { graph, wire }: { readonly graph: string; readonly wire: Wire },
+): Promise<string[]> {
+  await read(place, graph, wire); // the first turn of a process loads and compiles
   const all: Arrival[][] = [];
-  for (let n = 0; n < (stage.quick ? 1 : 4); n += 1) all.push(await read(place, graph));
+  for (let n = 0; n < (stage.quick ? 1 : 4); n += 1) all.push(await read(place, graph, wire));
   const gaps = all.flatMap(gapsMs);
   const good = gaps.filter((ms) => ms >= gapBounds.leastMs && ms <= gapBounds.mostMs);
   const lumps = all.flatMap((one) => one.filter((a, i) => a.piece === one[i + 1]?.piece));
   const delays = percentiles(all.flatMap(delaysMs));
   return [
-    ...[place.name, graph, String(all.flat().length), figure(percentiles(gaps).p50Ms)],
+    ...[place.name, graph, wire, String(all.flat().length), figure(percentiles(gaps).p50Ms)],
     ...[figure(Math.min(...gaps)), figure(Math.max(...gaps))],
     ...[`${figure((100 * good.length) / gaps.length)} %`, '>= 95 %', String(lumps.length)],
     ...[figure(delays.p50Ms), figure(delays.p99Ms)],

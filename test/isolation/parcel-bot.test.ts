@@ -31,10 +31,15 @@ afterAll(async () => {
 /** A busy machine delays some tokens; a stream in one lump has none that came in time. */
 const half = (tokens: number): number => Math.floor(tokens / 2);
 
-test.each(['blocking', 'async', 'written'])(
-  'S1 %s: a token is at the client before the next one is made',
-  async (graph) => {
-    const all = await arrivals(product.url, `one-${graph}`, graph);
+test.each([
+  ['blocking', 'chunked'],
+  ['async', 'chunked'],
+  ['written', 'chunked'],
+  ['blocking', 'unchunked'],
+] as const)(
+  'S1 %s, %s: a token is at the client before the next one is made',
+  async (graph, wire) => {
+    const all = await arrivals(product.url, `one-${graph}-${wire}`, graph, wire);
     expect(all.length).toBe(graph === 'written' ? 4 : 10);
     expect(inTime(all)).toBeGreaterThanOrEqual(half(all.length - 1));
   },
