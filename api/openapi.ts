@@ -16,6 +16,8 @@ const components = {
   CreateThread: schemas.createThreadSchema,
   CorrectFact: memory.correctFactSchema,
   PutField: schemas.putFieldSchema,
+  UpdateState: schemas.updateStateSchema,
+  ResetThread: schemas.resetThreadSchema,
   TurnReply: schemas.turnReplySchema,
   AcceptedReply: schemas.acceptedReplySchema,
   InvokeReply: schemas.invokeReplySchema,
@@ -93,6 +95,16 @@ const operations: Operations = {
   },
   '/v1/threads/:thread/state': {
     get: { summary: 'The committed state of the graph', reply: 'State' },
+    post: {
+      summary: "Update the state as LangGraph does, in the order of the thread's turns",
+      ...{ body: 'UpdateState', reply: 'TurnReply', turn: true },
+    },
+  },
+  '/v1/threads/:thread/reset': {
+    post: {
+      summary: 'Go back to the state of an earlier version, as a new one',
+      ...{ body: 'ResetThread', reply: 'TurnReply', turn: true },
+    },
   },
   '/v1/threads/:thread/history': {
     get: {

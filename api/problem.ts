@@ -54,6 +54,8 @@ const titles: Partial<Record<ProblemCode, string>> = {
   base_changed: 'The thread has moved on',
   invalid_field: 'The value does not fit its field',
   unknown_field: 'No such field',
+  unknown_node: 'No such node',
+  invalid_update: 'The graph does not take these values',
   thread_interrupted: 'The thread waits for an answer',
   turn_cancelled: 'The turn was cancelled',
   turn_settled: 'The turn is over',

@@ -3,6 +3,7 @@ import type { Request, Response } from 'express';
 import type { Gateway } from './gateway.js';
 import { deleteField, putField, showFields } from './routes/field-routes.js';
 import { correctFact, eraseMemory, showMemory, withdrawFact } from './routes/memory-routes.js';
+import { postState, resetThread } from './routes/state-routes.js';
 import { supportChat } from './routes/support-routes.js';
 import { health, openApi, ready } from './routes/system-routes.js';
 import { listThreads, wakeThread } from './routes/thread-list.js';
@@ -40,7 +41,8 @@ export const routes = {
   '/v1/threads/:thread': { get: showThread, delete: deleteThread },
   '/v1/threads/:thread/wake': { post: wakeThread },
   '/v1/threads/:thread/messages': { get: listMessages },
-  '/v1/threads/:thread/state': { get: showState },
+  '/v1/threads/:thread/state': { get: showState, post: postState },
+  '/v1/threads/:thread/reset': { post: resetThread },
   '/v1/threads/:thread/history': { get: showHistory },
   '/v1/threads/:thread/fields': { get: showFields },
   '/v1/threads/:thread/fields/:field': { put: putField, delete: deleteField },

@@ -144,6 +144,8 @@ const ownProblems = [
   'base_changed',
   'invalid_field',
   'unknown_field',
+  'unknown_node',
+  'invalid_update',
   'thread_interrupted',
 ] as const satisfies readonly FailureCode[];
 type OwnProblem = (typeof ownProblems)[number];

@@ -15,6 +15,9 @@ export interface ListFlags extends GatewayFlags {
 export interface TailFlags extends GatewayFlags {
   readonly follow?: true;
 }
+export interface ResetFlags extends GatewayFlags {
+  readonly version: string;
+}
 export interface DeleteFlags extends GatewayFlags {
   readonly yes?: true;
 }
@@ -23,7 +26,7 @@ export interface DeleteFlags extends GatewayFlags {
 export function threadsCommands(program: Command, exit: (code: number) => void): void {
   const threads = program
     .command('threads')
-    .description('look after threads: list, show, watch, cancel, delete, retry')
+    .description('look after threads: list, show, watch, cancel, delete, retry, reset')
     .addHelpText('after', help.threads);
   const load = () => import('./threads.js');
   const about = (name: string, description: string, text: string): Command =>
@@ -68,5 +71,11 @@ export function threadsCommands(program: Command, exit: (code: number) => void):
     .argument('<thread>')
     .action(async (id: string, flags: GatewayFlags) => {
       exit(await (await load()).retryThread(id, flags));
+    });
+  about('reset-to', 'go back to the state of an earlier version', help.reset)
+    .argument('<thread>')
+    .requiredOption('--version <n>', 'the version, as `show` lists it')
+    .action(async (id: string, flags: ResetFlags) => {
+      exit(await (await load()).resetThread(id, flags));
     });
 }

@@ -59,3 +59,12 @@ no worker runs.
 
 Example:
   everthread threads retry my-thread`;
+
+export const reset = `
+The state that the version left becomes a new version: later turns go on from there, the history keeps all.
+It runs in the order of the thread's turns, and also where the graph cannot load the newest state.
+A version that waited for an answer waits for it again.
+
+Examples:
+  everthread threads show my-thread
+  everthread threads reset-to my-thread --version 7`;

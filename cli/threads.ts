@@ -1,8 +1,8 @@
-/** `everthread threads ls|show|cancel|delete|retry`, over the gateway's HTTP API. Each gives the exit code. */
+/** `everthread threads ls|show|cancel|delete|retry|reset-to`, over the gateway's HTTP API. Each gives the exit code. */
 import { isProblem, type ThreadReply } from '../client/client.js';
 import { linkGateway, type GatewayLink } from './gateway-link.js';
 import { table, threadCells, threadColumns, threadLines } from './thread-view.js';
-import type { DeleteFlags, GatewayFlags, ListFlags } from './threads-command.js';
+import type { DeleteFlags, GatewayFlags, ListFlags, ResetFlags } from './threads-command.js';
 
 const exitCode = { done: 0, notDone: 1, usage: 2 } as const;
 /** Newest entries of a thread's history that `show` prints. */
@@ -95,6 +95,30 @@ export async function retryThread(id: string, flags: GatewayFlags): Promise<numb
   } catch (error) {
     if (isProblem(error, 'not_found')) return unknown(id);
     throw error;
+  }
+}
+
+export async function resetThread(id: string, flags: ResetFlags): Promise<number> {
+  const version = Number(flags.version);
+  if (!/^\d{1,15}$/.test(flags.version) || version === 0) {
+    complain('--version takes a number above 0.');
+    return exitCode.usage;
+  }
+  const { client } = await linkGateway(flags.url);
+  if ((await client.thread(id)) === undefined) return unknown(id);
+  try {
+    const reply = await client.reset(id, version);
+    if (flags.json === true) say(JSON.stringify(reply));
+    else if (reply.status === 'pending' || reply.status === 'running') {
+      say(`Turn ${reply.turn_id} resets thread ${id} to version ${version} in its place.`);
+    } else if ('version' in reply) {
+      say(`Thread ${id} is at version ${reply.version}, with the state of version ${version}.`);
+    }
+    return exitCode.done;
+  } catch (error) {
+    if (!isProblem(error, 'not_found')) throw error;
+    complain(`Thread ${id} has no version ${version}.`);
+    return exitCode.notDone;
   }
 }
 

@@ -1,5 +1,6 @@
 /** A client of the gateway's HTTP API (README.md). */
 import type {
+  AcceptedReply,
   HistoryReply,
   MessagePageReply,
   StateReply,
@@ -54,6 +55,8 @@ export interface EverthreadClient {
   thread(threadId: string): Promise<ThreadReply | undefined>;
   /** Has Temporal look at a thread that seems stuck; repeatable, and starts nothing of its own. */
   wake(threadId: string): Promise<WakeReply>;
+  /** Goes back to the state that an earlier version left, as a new version. @returns its turn, settled or accepted */
+  reset(threadId: string, version: number): Promise<TurnReply | AcceptedReply>;
   /** Deletes it and all it holds; repeatable. */
   delete(threadId: string): Promise<void>;
   /** Committed messages, oldest first. */
@@ -111,6 +114,7 @@ export function createClient(baseUrl: string, options: ClientOptions = {}): Ever
       }
     },
     wake: (id) => ask(`${threadUrl(id)}/wake`, 'POST'),
+    reset: (id, version) => ask(`${threadUrl(id)}/reset`, 'POST', { version }),
     async thread(id) {
       try {
         return await ask<ThreadReply>(threadUrl(id));

@@ -31,6 +31,8 @@ export type FailureCode =
   | 'base_changed'
   | 'invalid_field' // the field's own schema refuses the value
   | 'unknown_field'
+  | 'unknown_node' // an update as a node that the graph does not have
+  | 'invalid_update' // the graph's own reducers or edges refuse the values
   | 'thread_interrupted'; // a field was written while the thread waits for an answer
 
 /** What a person reads beside the code: ours alone, never a provider's text. */
@@ -54,6 +56,8 @@ export const problemStatus = {
   base_changed: 409,
   invalid_field: 400,
   unknown_field: 404,
+  unknown_node: 422,
+  invalid_update: 422,
   thread_interrupted: 409,
   turn_cancelled: 409,
   turn_settled: 409,

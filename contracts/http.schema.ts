@@ -97,6 +97,18 @@ export const putFieldSchema = z.strictObject({
   if_version: z.int().min(0).optional(),
 });
 
+/** What LangGraph's `updateState` takes; null for the values copies the newest checkpoint. */
+export const updateStateSchema = z.strictObject({
+  values: z.json(),
+  as_node: z.string().min(1).max(256).optional(),
+  if_version: z.int().min(0).optional(),
+});
+/** `version` is a committed one; its state becomes a version of its own. */
+export const resetThreadSchema = z.strictObject({
+  version: z.int().min(1),
+  if_version: z.int().min(0).optional(),
+});
+
 export const transcriptMessageSchema = z.looseObject({
   id: z.string(),
   role: z.enum(['user', 'assistant', 'tool', 'system']),

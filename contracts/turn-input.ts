@@ -16,10 +16,26 @@ export type RunInput = (
   readonly fromVersion?: number;
 };
 
-/** Changes the thread's state in the order of its turns; no node runs and no model is called (F1). */
-export type EditInput =
+/** A typed field (F1). */
+export type FieldEdit =
   | { readonly kind: 'set_field'; readonly name: string; readonly value: unknown }
   | { readonly kind: 'delete_field'; readonly name: string };
+
+/** LangGraph's own `updateState`: through reducers, as if a node had returned the values (F5). */
+export interface StateUpdate {
+  readonly kind: 'update_state';
+  readonly values: unknown;
+  readonly asNode?: string;
+}
+
+/** The state that an earlier version left, as a new version (F6). */
+export interface StateReset {
+  readonly kind: 'reset';
+  readonly toVersion: number;
+}
+
+/** Changes the thread's state in the order of its turns; no node runs and no model is called (F1). */
+export type EditInput = FieldEdit | StateUpdate | StateReset;
 
 export type TurnInput = RunInput | EditInput;
 
@@ -27,6 +43,8 @@ export function isEdit(input: TurnInput): input is EditInput {
   switch (input.kind) {
     case 'set_field':
     case 'delete_field':
+    case 'update_state':
+    case 'reset':
       return true;
     case 'message':
     case 'input':
@@ -34,3 +52,11 @@ export function isEdit(input: TurnInput): input is EditInput {
       return false;
   }
 }
+
+/** The version whose state a turn stands on, where that is not the newest. */
+export const startsAt = (input: TurnInput): number | undefined =>
+  input.kind === 'reset' ? input.toVersion : isEdit(input) ? undefined : input.fromVersion;
+
+/** A field's write takes a waiting question away, and is refused (F4); a state's keeps what waits (F5). */
+export const isFieldEdit = ({ kind }: TurnInput): boolean =>
+  kind === 'set_field' || kind === 'delete_field';

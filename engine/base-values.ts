@@ -8,7 +8,9 @@ type Values = Readonly<Record<string, unknown>>;
  * A delta channel's value is not in its checkpoints but rebuilt by the graph from the writes before it; so for such
  * graphs the newest checkpoint that is not of this turn is read through the graph.
  */
-export async function baseValues(run: GraphRun): Promise<Values | undefined> {
+export async function baseValues(
+  run: Pick<GraphRun, 'graph' | 'attempt' | 'identity' | 'store'>,
+): Promise<Values | undefined> {
   const base = await run.attempt.baseValues();
   if (base === undefined || !isDelta(run.graph.graph.channels.messages)) return base;
   const configurable = {

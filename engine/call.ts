@@ -16,7 +16,11 @@ export const recursionLimitOf = ({ call, graph }: GraphRun): number =>
   defaultRecursionLimit;
 
 /** What nodes and factories see of the run: keys of the caller, then those of the platform. */
-export const runConfig = ({ call = {}, identity, graph }: GraphRun): object => ({
+export const runConfig = ({
+  call = {},
+  identity,
+  graph,
+}: Pick<GraphRun, 'call' | 'identity' | 'graph'>): object => ({
   configurable: {
     ...call.configurable,
     thread_id: identity.threadId,
@@ -73,7 +77,11 @@ export function callOptions(run: GraphRun, { control, heldThread }: CallParts): 
 }
 
 /** The graph as this run calls it. */
-export const callableIn = ({ graph: { graph, modules }, attempt, store }: GraphRun): PregelGraph =>
+export const callableIn = ({
+  graph: { graph, modules },
+  attempt,
+  store,
+}: Pick<GraphRun, 'graph' | 'attempt' | 'store'>): PregelGraph =>
   traitsOf(modules).savesPerCall
     ? callable(graph)
     : // As with the saver, 0.2.5 takes no store from a call.

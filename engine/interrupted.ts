@@ -46,7 +46,7 @@ export async function interruptedStop(run: GraphRun, raised: readonly unknown[])
 }
 
 /** A snapshot shows all channels; the output only those that the graph gives out. */
-function outputOf({ outputChannels }: PregelGraph, values: unknown): unknown {
+export function outputOf({ outputChannels }: PregelGraph, values: unknown): unknown {
   if (typeof outputChannels === 'string' || typeof values !== 'object' || values === null) {
     return values;
   }
@@ -60,7 +60,7 @@ interface RaisedInterrupt {
 }
 
 /** Each once: a subgraph's interrupt is told by the subgraph and by its parent. */
-function interruptsOf(raised: readonly unknown[]): TurnInterrupt[] {
+export function interruptsOf(raised: readonly unknown[]): TurnInterrupt[] {
   const byId = new Map<unknown, TurnInterrupt>();
   for (const one of raised as readonly RaisedInterrupt[]) {
     const id = one.id ?? one.interrupt_id;

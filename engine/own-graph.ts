@@ -3,7 +3,9 @@ import { runConfig } from './call.js';
 import type { GraphRun } from './port.js';
 import { unwrapGraph } from './project/graph-export.js';
 
-export async function ownGraph(run: GraphRun): Promise<GraphRun> {
+export async function ownGraph<T extends Pick<GraphRun, 'graph' | 'identity' | 'call'>>(
+  run: T,
+): Promise<T> {
   const { factory } = run.graph;
   if (factory === undefined) return run;
   const graph = await unwrapGraph(await factory(runConfig(run), {}));

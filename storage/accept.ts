@@ -1,6 +1,6 @@
 /** P9 accept, with the checks of P7: one body, under the thread lock. A refusal has written nothing. */
 import { reachCrashPoint } from '../contracts/crash-point.js';
-import { isEdit } from '../contracts/turn-input.js';
+import { isEdit, isFieldEdit } from '../contracts/turn-input.js';
 import { cancelUnsettled } from './cancel.js';
 import { listening } from './listening.js';
 import type { Accepted, AcceptTurn, TurnRecord } from './port.js';
@@ -101,7 +101,7 @@ function* refusalOf(input: AcceptTurn, base: Base): Tx<Refusal | undefined> {
   if (input.input.kind === 'resume' && (busy || base.head_status !== 'interrupted')) {
     return { kind: 'resume_stale' };
   }
-  if (isEdit(input.input) && !busy && base.head_status === 'interrupted') {
+  if (isFieldEdit(input.input) && !busy && base.head_status === 'interrupted') {
     return { kind: 'thread_interrupted' };
   }
   // While turns wait, the base may still reach the wanted version; the claim looks again.

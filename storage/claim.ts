@@ -1,8 +1,9 @@
 /** P3 claim: takes the earliest unsettled turn of the current epoch under a higher fence, or says why not. */
 import { reachCrashPoint } from '../contracts/crash-point.js';
+import type { TurnInterrupt } from '../contracts/http.schema.js';
 import type { Failure } from '../contracts/failure.js';
 import type { StoredThread } from '../contracts/protocol.js';
-import { isEdit, type TurnInput } from '../contracts/turn-input.js';
+import { isFieldEdit, startsAt, type TurnInput } from '../contracts/turn-input.js';
 import { overTenant } from './erasure.js';
 import type { Claim, Claimed, ClaimedTurn, ClaimLimits, Holder } from './port.js';
 import { listenedTo } from './listening.js';
@@ -77,16 +78,17 @@ interface Forked {
   readonly seq: number;
   readonly checkpoint_id: string;
   readonly status: string;
+  readonly interrupts: string | null;
 }
 
 /** The earlier version that a turn asks to go on from; undefined when it stands on the head, as most do. */
 function* forkedFrom(claim: Claim, turn: OpenTurn): Tx<Forked | 'gone' | undefined> {
-  const input = JSON.parse(turn.input) as TurnInput;
-  if (isEdit(input) || input.fromVersion === undefined) return undefined;
+  const version = startsAt(JSON.parse(turn.input) as TurnInput);
+  if (version === undefined) return undefined;
   const found = yield* first<Forked>(
-    `SELECT seq, checkpoint_id, status FROM et_turns
+    `SELECT seq, checkpoint_id, status, interrupts FROM et_turns
      WHERE tenant = $1 AND thread_id = $2 AND epoch = $3 AND version = $4 AND checkpoint_id IS NOT NULL`,
-    ...[claim.thread.tenant, claim.thread.threadId, claim.epoch, input.fromVersion],
+    ...[claim.thread.tenant, claim.thread.threadId, claim.epoch, version],
   );
   return found ?? 'gone';
 }
@@ -190,7 +192,7 @@ function whyNot(
   if (resumed !== null && (resumed !== thread.version || thread.head_status !== 'interrupted')) {
     return { code: 'resume_stale', message: 'The thread no longer waits for this answer.' };
   }
-  if (thread.head_status === 'interrupted' && isEdit(JSON.parse(turn.input) as TurnInput)) {
+  if (thread.head_status === 'interrupted' && isFieldEdit(JSON.parse(turn.input) as TurnInput)) {
     return {
       code: 'thread_interrupted',
       message: 'The thread waits for an answer; its fields can be written when it has one.',
@@ -230,6 +232,9 @@ function claimedTurn(found: {
     baseVersion: thread.version,
     head: forked === undefined ? head : { checkpointId: forked.checkpoint_id, seq: forked.seq },
     forks: forked !== undefined,
+    ...(forked?.status === 'interrupted' && {
+      waits: JSON.parse(forked.interrupts ?? '[]') as TurnInterrupt[],
+    }),
     step: turn.step,
     // P7: a plain turn abandons an interrupt; P6: so does what follows a turn cut off in the middle.
     closeDangling: input.kind !== 'resume' && headStatus !== null && headStatus !== 'committed',

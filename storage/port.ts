@@ -246,6 +246,8 @@ export interface ClaimedTurn {
   readonly head: { readonly checkpointId: string; readonly seq: number } | null;
   /** The head is an earlier version's: what came after it is not of this turn's past. */
   readonly forks: boolean;
+  /** What that earlier version asks; absent when it waits for nobody. */
+  readonly waits?: readonly TurnInterrupt[];
   /** Finished, flushed supersteps of this turn. */
   readonly step: number;
   /** The head is interrupted and this is a plain turn: dangling tool calls are closed first (P7). Also after `interrupt` (P6). */

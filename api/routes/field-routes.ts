@@ -9,7 +9,7 @@ import {
 import { fieldsJsonSchema } from '../../contracts/fields.schema.js';
 import type { Failure } from '../../contracts/failure.js';
 import { putFieldSchema, type FieldsReply } from '../../contracts/http.schema.js';
-import type { EditInput } from '../../contracts/turn-input.js';
+import type { FieldEdit } from '../../contracts/turn-input.js';
 import { parseBody } from '../body.js';
 import type { Gateway } from '../gateway.js';
 import { checkGraph, postTurn } from '../post-turn.js';
@@ -55,7 +55,7 @@ export async function deleteField(gateway: Gateway, req: Request, res: Response)
 }
 
 interface Write {
-  readonly edit: EditInput;
+  readonly edit: FieldEdit;
   readonly ifVersion: number | undefined;
 }
 
@@ -84,7 +84,7 @@ async function write(
   });
 }
 
-async function refusal(schema: FieldsSchema, edit: EditInput): Promise<Failure | undefined> {
+async function refusal(schema: FieldsSchema, edit: FieldEdit): Promise<Failure | undefined> {
   switch (edit.kind) {
     case 'delete_field':
       return missingField(schema, edit.name);

@@ -141,6 +141,7 @@ const noGraphYet: PregelGraph = {
   invoke: () => Promise.reject(new Error('the factory has not made this graph')),
   stream: () => Promise.reject(new Error('the factory has not made this graph')),
   getState: () => Promise.reject(new Error('the factory has not made this graph')),
+  updateState: () => Promise.reject(new Error('the factory has not made this graph')),
 };
 
 /** Pregel itself is not exported by every version; it is the base of what `compile` returns, two classes up. */

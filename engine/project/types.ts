@@ -36,6 +36,7 @@ export interface PregelGraph {
   invoke(input: unknown, options?: object): Promise<unknown>;
   stream(input: unknown, options?: object): Promise<AsyncIterable<unknown>>;
   getState(config: object, options?: object): Promise<unknown>;
+  updateState(config: object, values: unknown, asNode?: string): Promise<unknown>;
   getSubgraphs?(namespace?: string, recurse?: boolean): Iterable<readonly [string, PregelGraph]>;
 }
 

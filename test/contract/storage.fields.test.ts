@@ -4,7 +4,7 @@ import { Annotation, MessagesAnnotation, StateGraph } from '@langchain/langgraph
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
-import type { EditInput } from '../../contracts/turn-input.js';
+import type { FieldEdit } from '../../contracts/turn-input.js';
 import { editState } from '../../engine/edit-state.js';
 import type { Stop } from '../../engine/port.js';
 import type { PregelGraph } from '../../engine/project/types.js';
@@ -38,8 +38,8 @@ const form = new StateGraph(State)
   .compile();
 const graph = { name: 'form', graph: form as unknown as PregelGraph, modules, fields };
 
-const set = (name: string, value: unknown): EditInput => ({ kind: 'set_field', name, value });
-const del = (name: string): EditInput => ({ kind: 'delete_field', name });
+const set = (name: string, value: unknown): FieldEdit => ({ kind: 'set_field', name, value });
+const del = (name: string): FieldEdit => ({ kind: 'delete_field', name });
 const human = (text: string) => ({
   messages: [new HumanMessage({ id: `human-${text}`, content: text })],
 });
@@ -52,7 +52,7 @@ class FieldThread extends SaverThread {
 
   /** Accepts and applies an edit; `lose` gives up the claim so many times before the commit. */
   async edit(
-    input: EditInput,
+    input: FieldEdit,
     lose = 0,
   ): Promise<{ stop: Stop; settled: Settled; rows: FlushRows }> {
     await this.turn({ input });
@@ -234,7 +234,7 @@ describe.each(backends)('fields on %s', (kind) => {
 });
 
 type Op =
-  | { readonly kind: 'edit'; readonly edit: EditInput; readonly lose: number }
+  | { readonly kind: 'edit'; readonly edit: FieldEdit; readonly lose: number }
   | { readonly kind: 'say'; readonly text: string }
   | { readonly kind: 'forget' };
 const edit = fc.oneof(
@@ -282,7 +282,7 @@ describe('fields under any interleaving', () => {
 });
 
 /** What an edit makes of the fields; undefined when it is refused. */
-function model(fields: Fields, edit: EditInput): Fields | undefined {
+function model(fields: Fields, edit: FieldEdit): Fields | undefined {
   if (edit.name !== 'a' && edit.name !== 'b') return undefined;
   if (edit.kind === 'delete_field')
     return Object.fromEntries(Object.entries(fields).filter(([name]) => name !== edit.name));

@@ -1,0 +1,284 @@
+/** Updates and resets of a thread's state on every backend, as the activity makes them: claim, LangGraph's own edit, commit. */
+import { AIMessage } from '@langchain/core/messages';
+import { Annotation, interrupt, MessagesAnnotation, StateGraph } from '@langchain/langgraph';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { EditInput, RunInput } from '../../contracts/turn-input.js';
+import { isEdit } from '../../contracts/turn-input.js';
+import { editState } from '../../engine/edit-state.js';
+import type { Stop } from '../../engine/port.js';
+import type { PregelGraph } from '../../engine/project/types.js';
+import { runToStop } from '../../engine/run-to-stop.js';
+import type { Settled, Storage } from '../../storage/port.js';
+import { modules, runOf } from '../engine/drive.js';
+import { backends, openDatabase, type TestDatabase } from '../support/database.js';
+import { SaverThread, type OpenedTurn } from '../support/saver-run.js';
+
+const State = Annotation.Root({
+  ...MessagesAnnotation.spec,
+  log: Annotation<string[]>({ reducer: (a, b) => a.concat(b), default: () => [] }),
+  even: Annotation<number>({
+    reducer: (_, b) => {
+      if (b % 2 === 1) throw new Error(`odd: ${b}`);
+      return b;
+    },
+    default: () => 0,
+  }),
+});
+type Values = typeof State.State;
+
+const said = ({ messages }: Values): string => messages.at(-1)?.text ?? '';
+
+/** plan → ask (may interrupt) → act; a message "ask …" is asked back. */
+const builder = () =>
+  new StateGraph(State)
+    .addNode('plan', (state) => ({ log: [`plan ${said(state)}`] }))
+    .addNode('ask', (state) => {
+      if (!said(state).startsWith('ask')) return { log: ['no question'] };
+      return { log: [`answer ${String(interrupt(`really, ${state.log.length}?`))}`] };
+    })
+    .addNode('act', ({ log, messages }) => ({
+      messages: [new AIMessage({ id: `ai-${messages.length}`, content: log.join() })],
+    }))
+    .addEdge('__start__', 'plan')
+    .addEdge('plan', 'ask')
+    .addEdge('ask', 'act');
+const whole = builder().compile() as unknown as PregelGraph;
+const careful = builder().compile({ interruptBefore: ['act'] }) as unknown as PregelGraph;
+/** After a deploy that took `ask` away. */
+const without = new StateGraph(State)
+  .addNode('plan', ({ log }) => ({ messages: [new AIMessage(`now ${log.join()}`)] }))
+  .addEdge('__start__', 'plan')
+  .compile() as unknown as PregelGraph;
+
+const update = (values: unknown, asNode?: string): EditInput => ({
+  ...{ kind: 'update_state', values },
+  ...(asNode !== undefined && { asNode }),
+});
+const reset = (toVersion: number): EditInput => ({ kind: 'reset', toVersion });
+
+class EditThread extends SaverThread {
+  graph = whole;
+
+  async created(graph: PregelGraph = whole): Promise<this> {
+    this.graph = graph;
+    await this.storage.threads.create({ thread: this.thread, graph: 'g' });
+    return this;
+  }
+
+  /** Accepts a turn, loses as many claims before the commit, and settles it. */
+  async do(input: EditInput | RunInput, lose = 0): Promise<{ stop: Stop; settled: Settled }> {
+    await this.turn({ input });
+    for (let i = 0; i < lose; i++) {
+      const lost = await this.open();
+      await this.apply(lost);
+      await lost.attempt.finish();
+      lost.attempt.drop();
+    }
+    const opened = await this.open({ hold: isEdit(input) || input.kind === 'resume' });
+    const stop = await this.apply(opened);
+    return { stop, settled: await this.settleStop(opened, stop) };
+  }
+
+  apply({ turn, attempt }: OpenedTurn): Promise<Stop> {
+    const { input, closeDangling, waits } = turn;
+    const loaded = { name: 'g', graph: this.graph, modules };
+    if (isEdit(input)) {
+      const identity = { ...this.thread, turnId: turn.claim.turnId, graphId: 'g' };
+      const edit = { graph: loaded, attempt, identity, closeDangling, edit: input };
+      return editState({ ...edit, ...(waits !== undefined && { waits }) });
+    }
+    const shape = { name: 'g', build: () => this.graph, turns: [] };
+    const opened = {
+      ...{ attempt, turnId: turn.claim.turnId, finishedSteps: 0, recovered: null, closeDangling },
+      settle: () => Promise.resolve(true),
+    };
+    const run = runOf({ graph: this.graph, shape, opened, start: input, mode: {}, frames: [] });
+    const identity = { ...run.identity, threadId: this.thread.threadId };
+    return runToStop({ ...run, identity });
+  }
+
+  async settleStop({ turn, attempt }: OpenedTurn, stop: Stop): Promise<Settled> {
+    const { claims } = this.storage;
+    if (stop.kind === 'failed') return claims.settle(turn.claim, stop, null);
+    if (stop.kind !== 'finished' && stop.kind !== 'interrupted')
+      throw new Error(JSON.stringify(stop));
+    const rows = await attempt.finish();
+    const waiting = stop.kind === 'interrupted';
+    const settled = await claims.settle(
+      turn.claim,
+      {
+        kind: waiting ? 'interrupted' : 'committed',
+        checkpointId: attempt.headCheckpointId() ?? '',
+        ...stop.output,
+        interrupts: waiting ? stop.interrupts : [],
+        next: waiting ? stop.next : [],
+      },
+      rows,
+    );
+    if (settled.kind === 'settled') attempt.keep();
+    else attempt.drop();
+    return settled;
+  }
+
+  async say(text: string): Promise<string> {
+    const { stop } = await this.do({ kind: 'message', text });
+    return stop.kind === 'finished' ? stop.output.response : stop.kind;
+  }
+
+  async answer(value: unknown): Promise<string> {
+    const { stop } = await this.do({ kind: 'resume', value });
+    return stop.kind === 'finished' ? stop.output.response : stop.kind;
+  }
+
+  async state() {
+    const found = await this.storage.threads.state(this.thread);
+    if (found === undefined) throw new Error('no thread');
+    const { values, next, interrupts, version } = found;
+    return { log: values.log, even: values.even, next, interrupts, version };
+  }
+}
+
+describe.each(backends)('edits of the state on %s', (kind) => {
+  let database: TestDatabase;
+  let storage: Storage;
+  beforeAll(async () => {
+    database = await openDatabase(kind);
+    storage = database.storage;
+  });
+  afterAll(() => database.close());
+  const begun = (graph?: PregelGraph): Promise<EditThread> =>
+    new EditThread(storage).created(graph);
+
+  test('F5 an update goes through the reducers, is a version of its own, once, whoever is lost; later turns see it', async () => {
+    const s = await begun();
+    expect(await s.say('one')).toBe('plan one,no question');
+    const { stop, settled } = await s.do(update({ log: ['mine'], even: 4 }), 2);
+    expect(settled).toMatchObject({ status: 'committed', version: 2 });
+    expect(stop).toMatchObject({ kind: 'finished', output: { messages: [] } });
+    expect(await s.state()).toMatchObject({ even: 4, log: ['plan one', 'no question', 'mine'] });
+    await s.coldValues();
+    expect(await s.say('two')).toBe('plan one,no question,mine,plan two,no question');
+    const message = { role: 'user', content: 'three' };
+    const added = await s.do(update({ messages: [message] }));
+    expect(added.stop).toMatchObject({
+      output: { messages: [{ role: 'user', content: 'three' }] },
+    });
+    expect(await s.record()).toMatchObject({ version: 4, status: 'idle' });
+  });
+
+  test('F5 as_node says what runs next: it waits, and null runs it; __end__ with null lets nothing wait', async () => {
+    const s = await begun();
+    await s.say('one');
+    const { stop } = await s.do(update({ log: ['planned'] }, 'plan'));
+    expect(stop).toMatchObject({ kind: 'interrupted', next: ['ask'], interrupts: [] });
+    expect(await s.state()).toMatchObject({ next: ['ask'], version: 2 });
+    expect(await s.answer(null)).toBe('plan one,no question,planned,no question');
+    await s.do(update({ log: ['again'] }, 'ask'));
+    expect((await s.do(update(null, '__end__'))).stop.kind).toBe('finished');
+    expect(await s.state()).toMatchObject({ next: [], version: 5 });
+    expect(await s.record()).toMatchObject({ status: 'idle' });
+  });
+
+  test('F5 a question stays open over an update, and is answered on what it left', async () => {
+    const s = await begun();
+    expect(await s.say('ask one')).toBe('interrupted');
+    const { stop } = await s.do(update({ log: ['mine'] }), 1);
+    expect(stop).toMatchObject({ kind: 'interrupted', next: ['ask'] });
+    expect(await s.record()).toMatchObject({ version: 2, status: 'interrupted' });
+    expect(await s.answer('yes')).toBe('plan ask one,mine,answer yes');
+    await s.say('ask two');
+    await s.do(update({ log: ['for it'] }, 'ask'));
+    expect(await s.answer(null)).toMatch(/plan ask two,for it$/);
+  });
+
+  test('F5 a static breakpoint still waits after an update, once', async () => {
+    const s = await begun(careful);
+    expect(await s.say('one')).toBe('interrupted');
+    await s.do(update({ log: ['mine'] }));
+    expect(await s.state()).toMatchObject({ next: ['act'], version: 2 });
+    expect(await s.answer(null)).toBe('plan one,no question,mine');
+  });
+
+  test('F5 an unknown node and values that the graph refuses change nothing', async () => {
+    const s = await begun();
+    await s.say('one');
+    const before = await s.state();
+    for (const [edit, code] of [
+      [update({ log: ['x'] }, 'nobody'), 'unknown_node'],
+      [update({ log: ['x'] }, '__copy__'), 'unknown_node'],
+      [update({ log: ['x'] }, 'constructor'), 'unknown_node'],
+      [update(5), 'invalid_update'],
+    ] as const) {
+      const { stop, settled } = await s.do(edit);
+      expect(stop).toMatchObject({ kind: 'failed', failure: { code } });
+      expect(settled).toMatchObject({ status: 'failed', version: 1 });
+    }
+    await s.turn({ input: update({ even: 3 }) });
+    await expect(s.apply(await s.open())).rejects.toThrow('odd');
+    expect(await s.state()).toEqual(before);
+  });
+
+  test('F5 F6 P4 a stale fence writes nothing; a thread that is not there gets none', async () => {
+    const s = await begun();
+    await s.say('one');
+    await s.say('two');
+    for (const edit of [update({ log: ['mine'] }), reset(1)]) {
+      const { version } = await s.state();
+      await s.turn({ input: edit });
+      const zombie = await s.open();
+      const heir = await s.open();
+      const [late, own] = [await s.apply(zombie), await s.apply(heir)];
+      expect(await s.settleStop(zombie, late)).toEqual({ kind: 'fence_lost' });
+      expect(await s.settleStop(heir, own)).toMatchObject({ version: version + 1 });
+    }
+    await storage.threads.delete(s.thread);
+    expect(await s.accept({ input: reset(1) })).toEqual({ kind: 'not_found' });
+  });
+
+  test('F6 a reset is the old state as a new version; what was left behind never comes back, warm or cold', async () => {
+    const s = await begun();
+    for (const text of ['one', 'two', 'three']) await s.say(text);
+    expect((await s.do(reset(1), 1)).settled).toMatchObject({ status: 'committed', version: 4 });
+    expect((await s.state()).log).toEqual(['plan one', 'no question']);
+    expect(await s.say('four')).toBe('plan one,no question,plan four,no question');
+    await s.coldValues();
+    expect(await s.say('five')).toMatch(/^plan one,no question,plan four,.*plan five,no question$/);
+    await s.do(reset(3));
+    await s.coldValues();
+    expect(await s.say('six')).toMatch(/plan two,.*plan three,no question,plan six,no question$/);
+    await s.do(reset(5));
+    await s.do(update({ log: ['mine'] }));
+    expect((await s.state()).log).toEqual([
+      ...['plan one', 'no question', 'plan four', 'no question', 'mine'],
+    ]);
+    const history = await storage.threads.history(s.thread, null, 20);
+    expect(history?.map(({ version }) => version)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+  });
+
+  test('F6 a version that waited waits again, and takes its answer', async () => {
+    const s = await begun();
+    await s.say('ask one');
+    await s.answer('no');
+    expect((await s.do(reset(1))).stop).toMatchObject({ kind: 'interrupted', next: ['ask'] });
+    expect((await s.state()).interrupts).toEqual([{ value: 'really, 1?' }]);
+    expect(await s.answer('yes')).toBe('plan ask one,answer yes');
+    const waiting = await begun(careful);
+    await waiting.say('one');
+    await waiting.say('two');
+    await waiting.do(reset(1));
+    expect(await waiting.answer(null)).toBe('plan one,no question');
+  });
+
+  test('F6 a graph that lost a node goes back to where it can run; no such version is refused in its place', async () => {
+    const s = await begun();
+    await s.say('one');
+    await s.say('ask two');
+    s.graph = without;
+    expect((await s.do(reset(1))).settled).toMatchObject({ status: 'committed', version: 3 });
+    expect(await s.say('on')).toBe('now plan one,no question');
+    await s.turn({ input: reset(99) });
+    const refused = await s.claim();
+    expect(refused).toMatchObject({ kind: 'failed', code: 'base_changed' });
+    expect((await s.state()).version).toBe(4);
+  });
+});
