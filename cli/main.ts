@@ -40,6 +40,8 @@ function commands(exit: (code: number) => void): Command {
     .version(packageVersion(), '-V, --version')
     .showHelpAfterError('(everthread --help tells what there is)')
     .exitOverride()
+    // `threads reset-to --version 7` has an option of that name, too.
+    .enablePositionalOptions()
     .addHelpText('after', help.everthread);
 
   program

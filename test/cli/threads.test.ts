@@ -72,6 +72,27 @@ describe('everthread threads', () => {
     });
   });
 
+  test('F6 reset-to goes back to a version in the order of the turns, and says what there is not', async () => {
+    await (await begin('back')).worker.reply('one');
+    await (await begin('back')).worker.reply('two');
+    const asked = threads('reset-to back --version 1');
+    await (await workers.next()).reply('');
+    expect(await asked).toEqual({
+      ...{ code: 0, stderr: '' },
+      stdout: 'Thread back is at version 3, with the state of version 1.\n',
+    });
+    for (const [args, code, words] of [
+      ['reset-to back --version 9', 1, 'Thread back has no version 9.'],
+      ['reset-to nobody --version 1', 1, 'There is no thread nobody.'],
+      ['reset-to back --version x', 2, '--version takes a number'],
+      ['reset-to back', 2, '--version'],
+    ] as const) {
+      const refused = await threads(args);
+      expect([args, refused.code]).toEqual([args, code]);
+      expect(refused.stderr).toContain(words);
+    }
+  });
+
   test('A9 retry wakes a thread that has something to run, as often as it likes, and no other', async () => {
     const { turnId } = await begin('stuck');
     const before = gateway.wakes.length;
