@@ -8,9 +8,12 @@ import { editState } from '../../engine/edit-state.js';
 import type { Stop } from '../../engine/port.js';
 import type { PregelGraph } from '../../engine/project/types.js';
 import { runToStop } from '../../engine/run-to-stop.js';
+import { checkState } from '../../storage/fsck/check-state.js';
+import { checkFacts } from '../../storage/fsck/check-thread.js';
+import { readFacts } from '../../storage/fsck/facts.js';
 import type { Settled, Storage } from '../../storage/port.js';
 import { modules, runOf } from '../engine/drive.js';
-import { backends, openDatabase, type TestDatabase } from '../support/database.js';
+import { backends, openDriver } from '../support/database.js';
 import { SaverThread, type OpenedTurn } from '../support/saver-run.js';
 
 const State = Annotation.Root({
@@ -139,13 +142,20 @@ class EditThread extends SaverThread {
 }
 
 describe.each(backends)('edits of the state on %s', (kind) => {
-  let database: TestDatabase;
+  let database: Awaited<ReturnType<typeof openDriver>>;
   let storage: Storage;
   beforeAll(async () => {
-    database = await openDatabase(kind);
+    database = await openDriver(kind);
     storage = database.storage;
   });
   afterAll(() => database.close());
+  /** What `everthread fsck` finds. */
+  const findings = ({ thread }: EditThread) =>
+    database.driver.read(function* () {
+      const facts = yield* readFacts(thread, 'read');
+      if (facts === undefined) throw new Error('no thread');
+      return [...checkFacts(facts), ...(yield* checkState(thread, facts.row))];
+    });
   const begun = (graph?: PregelGraph): Promise<EditThread> =>
     new EditThread(storage).created(graph);
 
@@ -253,6 +263,7 @@ describe.each(backends)('edits of the state on %s', (kind) => {
     ]);
     const history = await storage.threads.history(s.thread, null, 20);
     expect(history?.map(({ version }) => version)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+    expect(await findings(s)).toEqual([]);
   });
 
   test('F6 a version that waited waits again, and takes its answer', async () => {
@@ -262,6 +273,7 @@ describe.each(backends)('edits of the state on %s', (kind) => {
     expect((await s.do(reset(1))).stop).toMatchObject({ kind: 'interrupted', next: ['ask'] });
     expect((await s.state()).interrupts).toEqual([{ value: 'really, 1?' }]);
     expect(await s.answer('yes')).toBe('plan ask one,answer yes');
+    expect(await findings(s)).toEqual([]);
     const waiting = await begun(careful);
     await waiting.say('one');
     await waiting.say('two');
