@@ -31,7 +31,7 @@ export async function baseValues(
   return (snapshot as { readonly values: Values }).values;
 }
 
-const isDelta = (channel: unknown): boolean =>
+export const isDelta = (channel: unknown): boolean =>
   (channel as { readonly lc_graph_name?: string } | undefined)?.lc_graph_name === 'DeltaChannel';
 
 const runOf = (metadata: object): unknown => ('run_id' in metadata ? metadata.run_id : undefined);

@@ -1,6 +1,13 @@
 /** Updates and resets of a thread's state on every backend, as the activity makes them: claim, LangGraph's own edit, commit. */
-import { AIMessage } from '@langchain/core/messages';
-import { Annotation, interrupt, MessagesAnnotation, StateGraph } from '@langchain/langgraph';
+import { AIMessage, type BaseMessage } from '@langchain/core/messages';
+import {
+  Annotation,
+  DeltaChannel,
+  interrupt,
+  MessagesAnnotation,
+  messagesStateReducer,
+  StateGraph,
+} from '@langchain/langgraph';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { EditInput, RunInput } from '../../contracts/turn-input.js';
 import { isEdit } from '../../contracts/turn-input.js';
@@ -51,6 +58,19 @@ const careful = builder().compile({ interruptBefore: ['act'] }) as unknown as Pr
 const without = new StateGraph(State)
   .addNode('plan', ({ log }) => ({ messages: [new AIMessage(`now ${log.join()}`)] }))
   .addEdge('__start__', 'plan')
+  .compile() as unknown as PregelGraph;
+
+const Rebuilt = Annotation.Root({
+  messages: () =>
+    new DeltaChannel<BaseMessage[]>((held, writes) =>
+      writes.reduce<BaseMessage[]>((all, one) => messagesStateReducer(all, one as never), held),
+    ),
+});
+const rebuilt = new StateGraph(Rebuilt)
+  .addNode('act', ({ messages }) => ({
+    messages: [new AIMessage(messages.map(({ text }) => text).join('|'))],
+  }))
+  .addEdge('__start__', 'act')
   .compile() as unknown as PregelGraph;
 
 const update = (values: unknown, asNode?: string): EditInput => ({
@@ -263,6 +283,17 @@ describe.each(backends)('edits of the state on %s', (kind) => {
     ]);
     const history = await storage.threads.history(s.thread, null, 20);
     expect(history?.map(({ version }) => version)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+    expect(await findings(s)).toEqual([]);
+  });
+
+  test('F6 a channel that LangGraph rebuilds from writes forgets those of the turns left behind', async () => {
+    const s = await begun(rebuilt);
+    expect(await s.say('one')).toBe('one');
+    await s.do(update({ messages: [{ role: 'user', content: 'mine' }] }));
+    const { stop } = await s.do(reset(1));
+    expect(stop).toMatchObject({ kind: 'finished', output: { messages: [] } });
+    expect(await s.say('two')).toBe('one|one|two');
+    expect(await s.say('three')).toBe('one|one|two|one|one|two|three');
     expect(await findings(s)).toEqual([]);
   });
 
