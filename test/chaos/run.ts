@@ -33,6 +33,8 @@ export interface ChaosOptions {
   readonly say: (line: string) => void;
 }
 
+/** Each fault of the single process ends it and takes seconds to start it again: more of them, and it does no work at all. */
+const usualGapMs = { postgres: [800, 2_500], sqlite: [2_500, 8_000] } as const;
 /** What a violation-free run is given to settle; a slow machine with a cold Temporal needs some of it. */
 const usualHealLimitMs = 120_000;
 /** A client that is told to give up has one request left to wait for. */
@@ -82,7 +84,7 @@ async function play(
   const plan = planFaults(choices.split('plan'), {
     kinds: world.kinds,
     mix: options.mix ?? usualMix,
-    gapMs: options.gapMs ?? [800, 2_500],
+    gapMs: options.gapMs ?? usualGapMs[options.storage],
     totalMs: options.seconds * 1_000,
   });
   options.say(`plan: ${shownPlan(plan)}`);
