@@ -1,6 +1,6 @@
 /** Deploys: workers drain, an old and a new build serve the same threads at once, and a rollback works. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { extract } from 'tar';
@@ -14,8 +14,8 @@ import { until } from '../support/until.js';
 import { allSettled, brokenRules, said, startFleet } from './fleet.js';
 import type { Fleet, GatewayProc, ProcOptions } from './fleet.js';
 
-/** Made by `scripts/pack-build.mjs` from the first landed build that had every protocol rule. */
-const oldBuild = 'test/fixtures/builds/v1.tar.gz';
+/** Made by `scripts/pack-build.mjs`: the first landed build that had every protocol rule, and the first that runs on a schema to which a newer one has added. */
+const packed = { old: 'test/fixtures/builds/v1.tar.gz', back: 'test/fixtures/builds/v2.tar.gz' };
 
 /** Ten processes start one after the other, each a second of CPU or two. */
 const manyStartsMs = 360_000;
@@ -25,16 +25,13 @@ let database: Awaited<ReturnType<typeof createPostgresDatabase>>;
 let proxy: CuttingProxy;
 let fleet: Fleet;
 let folder: string;
-/** How to run the old build. */
+/** How to run the old build, and the one that a rollback goes back to. */
 let old: ProcOptions;
-let schemaIsSame: boolean;
+let back: ProcOptions;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'everthread-old-'));
-  await extract({ file: oldBuild, cwd: folder });
-  await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
-  old = { bin: path.join(folder, 'bin', 'everthread.js') };
-  const migrationsOf = (root: string) => readdir(path.join(root, 'dist/storage/migrations'));
-  schemaIsSame = String(await migrationsOf(folder)) === String(await migrationsOf('.'));
+  old = await unpacked(packed.old, 'old');
+  back = await unpacked(packed.back, 'back');
   [temporal, database] = await Promise.all([startTestTemporal(), createPostgresDatabase()]);
   proxy = await cuttingProxy(database.url);
   fleet = await startFleet({
@@ -51,6 +48,14 @@ afterAll(async () => {
   await database.drop();
   await rm(folder, { recursive: true, force: true });
 });
+
+async function unpacked(file: string, name: string): Promise<ProcOptions> {
+  const cwd = path.join(folder, name);
+  await mkdir(cwd);
+  await extract({ file, cwd });
+  await symlink(path.resolve('node_modules'), path.join(cwd, 'node_modules'));
+  return { bin: path.join(cwd, 'bin', 'everthread.js') };
+}
 
 /** Clients on six threads that post turn after turn, each to any gateway that runs, with a key, until it is answered. */
 function traffic(gateways: readonly GatewayProc[], threads: string) {
@@ -110,22 +115,16 @@ describe('an old and a new build at once', () => {
       await secondOld.end();
       await gateways.shift()?.end();
       await load.more(12); // new ones only
-      const last: Proc[] = [];
-      if (schemaIsSame) {
-        const [oldGateway, oldWorker] = await Promise.all([fleet.gateway(old), fleet.worker(old)]);
-        last.push(oldWorker);
-        gateways.push(oldGateway);
-        await load.more(12);
-        await firstNew.end();
-        await secondNew.end();
-        await gateways.shift()?.end();
-        await load.more(12); // the old ones only
-      } else {
-        last.push(firstNew, secondNew);
-        // A schema that has moved on is not undone by a rollback: the old build says so and touches nothing.
-        const refused = await fleet.worker(old).catch((error: unknown) => error);
-        expect(String(refused)).toContain('newer than this build');
-      }
+      // The first build knows no schema but its own: it says so and touches nothing.
+      const refused = await fleet.worker(old).catch((error: unknown) => error);
+      expect(String(refused)).toContain('newer than this build');
+      const [backGateway, last] = await Promise.all([fleet.gateway(back), fleet.worker(back)]);
+      gateways.push(backGateway);
+      await load.more(12);
+      await firstNew.end();
+      await secondNew.end();
+      await gateways.shift()?.end();
+      await load.more(12); // rolled back
       await load.stop();
       const rows = await allSettled(database.url, 'roll-%');
       expect(brokenRules(rows)).toEqual([]);
@@ -140,7 +139,7 @@ describe('an old and a new build at once', () => {
       const again = await gateways[0]?.chat(thread, message, { 'idempotency-key': 'k1' });
       expect(again?.text).toBe(text);
       expect(again?.headers.get('idempotent-replayed')).toBe('true');
-      await Promise.all([...gateways, ...last].map((proc) => proc.end()));
+      await Promise.all([...gateways, last].map((proc) => proc.end()));
     },
     manyStartsMs,
   );

@@ -8,6 +8,11 @@ import type { Proc } from '../support/processes.js';
 import { startTestTemporal } from '../support/temporal-server.js';
 import type { TestTemporal } from '../support/temporal-server.js';
 import { until } from '../support/until.js';
+import { workflowIdOf } from '../../contracts/protocol.js';
+import { connectTemporal } from '../../temporal/connection.js';
+import type { TemporalConnection } from '../../temporal/connection.js';
+import { installRuntime } from '../../temporal/runtime.js';
+import { onPostgres } from '../support/database.js';
 import { allSettled, brokenRules, startFleet } from './fleet.js';
 import type { Fleet, GatewayProc } from './fleet.js';
 
@@ -148,6 +153,24 @@ describe('a failover cuts connections around COMMIT', () => {
 });
 
 describe('W29 sizes', () => {
+  let connection: TemporalConnection;
+  let store: string;
+  beforeAll(async () => {
+    installRuntime(() => undefined);
+    const settings = { address: temporal.address, namespace: 'default', security: {} };
+    connection = await connectTemporal(settings);
+    store = await onPostgres(url, async (client) => {
+      const { rows } = await client.query<{ store: string }>('SELECT store FROM et_schema');
+      return rows[0]?.store ?? '';
+    });
+  });
+  afterAll(() => connection.close());
+  const historyBytes = async (threadId: string): Promise<number> => {
+    const id = workflowIdOf({ tenant: 'default', threadId, store });
+    const { raw } = await connection.client.workflow.getHandle(id).describe();
+    return Number(raw.workflowExecutionInfo?.historySizeBytes);
+  };
+
   test.each([0.5, 1, 2.1, 4.1])(
     'A2 a reply of %d MB commits, replays and is gone on from; nothing of it goes through Temporal',
     async (megabytes) => {
@@ -160,6 +183,7 @@ describe('W29 sizes', () => {
       expect(answer.json.response).toHaveLength(chunks * 10);
       expect((await gateway.chat(thread, message, key)).text === answer.text).toBe(true);
       expect((await gateway.chat(thread, 'and on')).json.response).toBe('seen 2: and on');
+      expect(await historyBytes(thread)).toBeLessThan(20_000);
     },
   );
 
