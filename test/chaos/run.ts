@@ -168,6 +168,9 @@ const lastOf = ({ ops }: OpLog): string =>
     )
     .join('; ');
 
+/** Of three workers, where pauses are all that happens: one goes on. */
+const pausedAtOnce = 2;
+
 /** Plays the plan; a long pause of one process lasts beside the others. */
 async function inflict(work: {
   readonly world: World;
@@ -179,11 +182,13 @@ async function inflict(work: {
 }): Promise<void> {
   const { world, plan, spans, log, stopping } = work;
   const beside = new Set<Promise<void>>();
+  const onlyBeside = plan.every(({ kind }) => lastsBeside(kind));
   for (const [n, fault] of plan.entries()) {
     await pause(fault.afterMs, undefined, { signal: stopping }).catch(() => undefined);
     await untilProgress(log, stopping);
     if (stopping.aborted) break;
-    if (lastsBeside(fault.kind) && beside.size > 0) continue;
+    if (onlyBeside) while (beside.size >= pausedAtOnce) await Promise.race(beside);
+    else if (lastsBeside(fault.kind) && beside.size > 0) continue;
     const span: FaultSpan = { kind: fault.kind, startMs: performance.now(), endMs: Infinity };
     spans.push(span);
     const over = world.apply(fault, work.choices.split(`fault-${n}`)).then(() => {
