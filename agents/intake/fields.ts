@@ -1,6 +1,7 @@
 /** The form that `intake` fills in: one zod object for the agent, the worker and the HTTP API alike. */
 import { parsePhoneNumberFromString } from 'libphonenumber-js';
 import { z } from 'zod';
+import { checkField } from '../../contracts/fields.js';
 
 const line = (maxChars: number) =>
   z
@@ -45,3 +46,17 @@ export const isOptional = (name: FieldName): boolean =>
 
 export const missingFrom = (filled: Filled): readonly FieldName[] =>
   fieldNames.filter((name) => filled[name] === undefined && !isOptional(name));
+
+/** What the schema takes of the values, and its words on those that it refuses. */
+export async function takenFrom(
+  values: readonly (readonly [name: string, value: unknown])[],
+): Promise<{ readonly taken: Filled; readonly refused: readonly string[] }> {
+  const taken: [string, unknown][] = [];
+  const refused: string[] = [];
+  for (const [name, value] of values) {
+    const check = await checkField(intakeFields, name, value);
+    if (check.kind === 'taken') taken.push([name, check.value]);
+    else refused.push(check.failure.message);
+  }
+  return { taken: Object.fromEntries(taken), refused };
+}

@@ -1,10 +1,9 @@
 /** What the form does with a message: takes what fits, says what does not, asks for what is missing, confirms. Pure. */
-import { checkField } from '../../contracts/fields.js';
 import {
   fieldNames,
-  intakeFields,
   isOptional,
   missingFrom,
+  takenFrom,
   type FieldName,
   type Filled,
 } from './fields.js';
@@ -58,9 +57,9 @@ export async function advance(form: Form, text: string): Promise<Advanced> {
   if (asked !== null && isOptional(asked) && isSkip(text)) {
     return next({ ...form, skipped: [...form.skipped, asked] }, 'All right.');
   }
-  const { noted, problems } = await noteAll(statedIn(text, asked));
-  const names = Object.keys(noted) as FieldName[];
-  if (names.length === 0 && problems.length === 0) {
+  const { taken, refused } = await takenFrom(Object.entries(statedIn(text, asked)));
+  const names = Object.keys(taken) as FieldName[];
+  if (names.length === 0 && refused.length === 0) {
     if (form.is_completed && missing.length === 0) {
       return { ...form, reply: 'The form is complete. Tell me what to change, if anything.' };
     }
@@ -68,23 +67,11 @@ export async function advance(form: Form, text: string): Promise<Advanced> {
       return { ...form, reply: 'What should I change? For example: "my email is …".' };
     }
   }
-  const fields = { ...form.fields, ...noted };
+  const fields = { ...form.fields, ...taken };
   const changed = names.map((name) => `${labels[name]} ${fields[name] ?? ''}`).join(', ');
+  const problems = refused.map((why) => `I cannot take that. ${why}.`);
   const said = [...(names.length > 0 ? [`Noted: ${changed}.`] : []), ...problems].join('\n');
   return next({ ...form, fields }, said);
-}
-
-async function noteAll(
-  stated: ReturnType<typeof statedIn>,
-): Promise<{ readonly noted: Filled; readonly problems: readonly string[] }> {
-  const noted: [string, unknown][] = [];
-  const problems: string[] = [];
-  for (const [name, candidate] of Object.entries(stated)) {
-    const check = await checkField(intakeFields, name, candidate);
-    if (check.kind === 'taken') noted.push([name, check.value]);
-    else problems.push(`I cannot take that. ${check.failure.message}.`);
-  }
-  return { noted: Object.fromEntries(noted), problems };
 }
 
 /** The next question, or all of it read back. */
@@ -99,7 +86,7 @@ function next(form: Form, said: string): Advanced {
   return { ...form, asking, is_completed: false, reply };
 }
 
-export const summary = (fields: Filled): string =>
+const summary = (fields: Filled): string =>
   fieldNames
     .filter((name) => fields[name] !== undefined)
     .map((name) => `- ${labels[name]}: ${fields[name] ?? ''}`)

@@ -3,7 +3,7 @@ import { AIMessage, SystemMessage, type BaseMessage } from '@langchain/core/mess
 import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
 import { z } from 'zod';
 import { callModel } from '../../llm/call-model.js';
-import { AgentState, StateShapeError } from '../../memory/agent-state.js';
+import { AgentState, newest } from '../../memory/agent-state.js';
 import { fieldNames, intakeFields, type FieldName, type Filled } from './fields.js';
 import { advance, type Asking } from './form.js';
 import { formStatus, formTools, runFormTools } from './tools.js';
@@ -15,17 +15,6 @@ export interface IntakeDeps {
 
 const fieldsSchema = z.strictObject(intakeFields.shape).partial();
 const fieldNameSchema = z.enum(fieldNames as readonly [FieldName, ...FieldName[]]);
-
-/** A channel that holds the newest value, and refuses one of the wrong shape. */
-const newest = <T>(channel: string, schema: z.ZodType<T>, initial: T) =>
-  Annotation<T>({
-    reducer: (_, next) => {
-      const parsed = schema.safeParse(next);
-      if (parsed.success) return parsed.data;
-      throw new StateShapeError(channel, parsed.error.issues[0]?.message ?? 'wrong shape');
-    },
-    default: () => initial,
-  });
 
 const IntakeState = Annotation.Root({
   messages: AgentState.spec.messages,

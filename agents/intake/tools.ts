@@ -1,8 +1,14 @@
 /** How a model fills in the form: it proposes, the schema decides, the form is complete only when a person has confirmed. */
 import { ToolMessage, type AIMessage } from '@langchain/core/messages';
 import { z } from 'zod';
-import { checkField } from '../../contracts/fields.js';
-import { fieldNames, intakeFields, isOptional, missingFrom, type Filled } from './fields.js';
+import {
+  fieldNames,
+  intakeFields,
+  isOptional,
+  missingFrom,
+  takenFrom,
+  type Filled,
+} from './fields.js';
 
 const recordSchema = z.object(
   Object.fromEntries(
@@ -71,21 +77,18 @@ async function runTool({ name, args }: ToolCall, state: Recorded): Promise<Ran> 
 }
 
 async function record(args: Readonly<Record<string, unknown>>, state: Recorded): Promise<Ran> {
-  const taken: [string, unknown][] = [];
-  const refused: string[] = [];
-  for (const [name, value] of Object.entries(args)) {
-    if (value === undefined || value === null || value === '') continue;
-    const check = await checkField(intakeFields, name, value);
-    if (check.kind === 'taken') taken.push([name, check.value]);
-    else refused.push(check.failure.message);
-  }
-  const fields = { ...state.fields, ...(Object.fromEntries(taken) as Filled) };
+  const given = Object.entries(args).filter(
+    ([, value]) => value !== undefined && value !== null && value !== '',
+  );
+  const { taken, refused } = await takenFrom(given);
+  const names = Object.keys(taken);
+  const fields = { ...state.fields, ...taken };
   const said = [
-    taken.length === 0 ? 'Nothing recorded.' : `Recorded: ${taken.map(([n]) => n).join(', ')}.`,
+    names.length === 0 ? 'Nothing recorded.' : `Recorded: ${names.join(', ')}.`,
     ...refused.map((reason) => `Refused: ${reason}.`),
     formStatus(fields),
   ].join('\n');
-  return { fields, is_completed: taken.length === 0 && state.is_completed, said };
+  return { fields, is_completed: names.length === 0 && state.is_completed, said };
 }
 
 /** What a model is told of the form. */
