@@ -24,6 +24,11 @@ export function createMeters() {
   ) => new Histogram({ name: `everthread_${name}`, help, labelNames, buckets, registers });
   return {
     registry,
+    /**
+     * What only a scrape asks for, so that only a scrape pays. Done before any of the page is written: a `collect` of
+     * prom-client may set no other gauge than its own.
+     */
+    readings: [] as (() => void | Promise<void>)[],
     graphLabel: boundedLabel(),
     ...gatewayMeters({ counter, gauge, timer }),
     ...workerMeters({ counter, gauge, timer }),

@@ -9,8 +9,7 @@ export function observedRequests(app: RequestListener, meters: Meters): RequestL
     meters.openStreams.set(streams);
     meters.openRequests.set(open.size - streams);
   };
-  // Only a scrape asks, so only a scrape pays.
-  Object.assign(meters.openStreams, { collect: countOpen });
+  meters.readings.push(countOpen);
   return (req, res) => {
     const sinceMs = performance.now();
     open.add(res);

@@ -43,8 +43,7 @@ export async function startMetrics(place: MetricsPlace, sdkAddress: string): Pro
       sent: (lagMs) => meters.relayLag.observe(lagMs / 1000),
       dropped: () => meters.framesDropped.inc(),
     },
-    countOpenTurns: (turns) =>
-      void Object.assign(meters.openTurns, { collect: openTurns(meters, turns) }),
+    countOpenTurns: (turns) => void meters.readings.push(openTurns(meters, turns)),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -55,8 +54,13 @@ export async function startMetrics(place: MetricsPlace, sdkAddress: string): Pro
 
 /** The SDK has a page of its own, on this machine only; names of both never meet (`everthread_`, `temporal_`). */
 async function page(meters: Meters, sdkAddress: string): Promise<string> {
-  const [own, sdk] = await Promise.all([meters.registry.metrics(), sdkPage(sdkAddress)]);
+  const [own, sdk] = await Promise.all([ownPage(meters), sdkPage(sdkAddress)]);
   return own + sdk;
+}
+
+async function ownPage({ readings, registry }: Meters): Promise<string> {
+  await Promise.all(readings.map(async (read) => read()));
+  return await registry.metrics();
 }
 
 async function sdkPage(address: string): Promise<string> {
