@@ -1,19 +1,15 @@
 /** `everthread chat`: a chat on one thread in the terminal, over the gateway's HTTP API. */
 import { randomUUID } from 'node:crypto';
-import pc from 'picocolors';
-import { createClient, GatewayProblem, GatewayUnreachable } from '../client/client.js';
-import type { EverthreadClient } from '../client/client.js';
+import { GatewayProblem } from '../client/client.js';
 import type { TranscriptMessage, TurnRequest } from '../contracts/http.schema.js';
-import { useColors } from '../config/colors.js';
-import { readEnvironment, valueOf } from '../config/env.js';
-import { gatewayUrl } from './address.js';
+import { linkGateway, type GatewayLink } from './gateway-link.js';
 import { ctrlC, lineInput } from './line-input.js';
 import type { CtrlC, Line, LineInput } from './line-input.js';
 import { answer, nextQuestion, questionsOf } from './question.js';
 import type { Questions } from './question.js';
 import { printable } from './reply-view.js';
-import { showRaw, showTurn } from './show-turn.js';
-import type { Paper, TurnEnd } from './show-turn.js';
+import { showRaw, showTurn, standardPaper } from './show-turn.js';
+import type { TurnEnd } from './show-turn.js';
 
 export interface ChatOptions {
   readonly thread?: string;
@@ -26,37 +22,17 @@ export interface ChatOptions {
 
 /** @returns the exit code: 0 when every turn got its reply, 130 after Ctrl-C in a reply that nobody waits for */
 export async function chat(options: ChatOptions): Promise<number> {
-  const env = readEnvironment({ withDotenv: true });
-  const url =
-    options.url ?? gatewayUrl(valueOf(env, 'HOST') ?? '127.0.0.1', valueOf(env, 'PORT') ?? 8080);
-  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
-    throw new Error(`--url ${url} is not an http:// or https:// address.`);
-  const parts: ChatParts = {
-    client: createClient(url),
-    threadId: options.thread ?? randomUUID(),
-    options,
-    paint: pc.createColors(useColors(env, process.stderr)),
-  };
-  await checked(parts.client);
-  return new Chat(parts).run();
+  const link = await linkGateway(options.url, {
+    painted: process.stderr,
+    startedBy: '`npm start`',
+  });
+  return new Chat({ ...link, threadId: options.thread ?? randomUUID(), options }).run();
 }
 
-async function checked(client: EverthreadClient): Promise<void> {
-  try {
-    await client.check();
-  } catch (error) {
-    if (!(error instanceof GatewayUnreachable)) throw error;
-    throw new Error(`${error.message} Is \`npm start\` running? (--url names another gateway)`, {
-      cause: error,
-    });
-  }
-}
-
-interface ChatParts {
-  readonly client: EverthreadClient;
+/** `paint` is for standard error: replies are written as they are. */
+interface ChatParts extends GatewayLink {
   readonly threadId: string;
   readonly options: ChatOptions;
-  readonly paint: ReturnType<typeof pc.createColors>;
 }
 
 /** One run of the command. */
@@ -179,7 +155,7 @@ class Chat {
         onLost: () => this.#say('(connection lost; trying again, the turn goes on meanwhile)'),
       });
       const show = options.json === true ? showRaw : showTurn;
-      const end = await show(events, { paper: paper(), onAccepted: (id) => (turnId = id) });
+      const end = await show(events, { paper: standardPaper(), onAccepted: (id) => (turnId = id) });
       this.#ended(end, turnId);
     } catch (error) {
       if (!(error instanceof GatewayProblem)) throw error;
@@ -234,13 +210,4 @@ class Chat {
   #tell(text: string): void {
     process.stderr.write(`${text}\n`);
   }
-}
-
-/** Standard output as it is now: a window may change its size. */
-function paper(): Paper {
-  const { isTTY, columns, rows } = process.stdout;
-  return {
-    write: (text) => void process.stdout.write(text),
-    screen: isTTY ? { columns, rows } : undefined,
-  };
 }

@@ -7,12 +7,21 @@ import { gatewayUrl } from './address.js';
 
 export interface GatewayLink {
   readonly client: EverthreadClient;
-  /** Colours for standard output. */
   readonly paint: ReturnType<typeof pc.createColors>;
 }
 
+export interface LinkOptions {
+  /** What `paint` is for; standard output unless given. */
+  readonly painted?: NodeJS.WriteStream;
+  /** The commands that a person is asked about when no gateway answers. */
+  readonly startedBy?: string;
+}
+
 /** @throws Error that says what to do when no gateway answers at `given`, or where HOST and PORT lead */
-export async function linkGateway(given: string | undefined): Promise<GatewayLink> {
+export async function linkGateway(
+  given: string | undefined,
+  { painted = process.stdout, startedBy = usualStart }: LinkOptions = {},
+): Promise<GatewayLink> {
   const env = readEnvironment({ withDotenv: true });
   const url =
     given ?? gatewayUrl(valueOf(env, 'HOST') ?? '127.0.0.1', valueOf(env, 'PORT') ?? 8080);
@@ -23,9 +32,10 @@ export async function linkGateway(given: string | undefined): Promise<GatewayLin
     await client.check();
   } catch (error) {
     if (!(error instanceof GatewayUnreachable)) throw error;
-    const hint =
-      'Is `everthread dev` or `everthread gateway` running? (--url names another gateway)';
+    const hint = `Is ${startedBy} running? (--url names another gateway)`;
     throw new Error(`${error.message} ${hint}`, { cause: error });
   }
-  return { client, paint: pc.createColors(useColors(env, process.stdout)) };
+  return { client, paint: pc.createColors(useColors(env, painted)) };
 }
+
+const usualStart = '`everthread dev` or `everthread gateway`';

@@ -10,6 +10,15 @@ export interface Paper {
   readonly screen: { readonly columns: number; readonly rows: number } | undefined;
 }
 
+/** Standard output as it is now: a window may change its size. */
+export function standardPaper(): Paper {
+  const { isTTY, columns, rows } = process.stdout;
+  return {
+    write: (text) => void process.stdout.write(text),
+    screen: isTTY ? { columns, rows } : undefined,
+  };
+}
+
 export type TurnEnd =
   | { readonly kind: 'reply'; readonly reply: TurnReply }
   | { readonly kind: 'problem'; readonly code: string; readonly message: string }

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ThreadReply } from '../client/client.js';
 import { linkGateway, type GatewayLink } from './gateway-link.js';
-import { showRaw, showTurn, type Paper } from './show-turn.js';
+import { showRaw, showTurn, standardPaper } from './show-turn.js';
 import type { TailFlags } from './threads-command.js';
 
 /** A person waits for the next turn; a gateway that is asked once a second does not notice. */
@@ -48,15 +48,8 @@ async function watch(
 ): Promise<void> {
   const events = client.join(id, turn.turn_id, { signal });
   const show = json ? showRaw : showTurn;
-  const end = await show(events, { paper: paper(), onAccepted: () => undefined });
+  const end = await show(events, { paper: standardPaper(), onAccepted: () => undefined });
   if (end.kind === 'problem' && !json) say(`The turn ended: ${end.message} (${end.code})`);
 }
-
-const paper = (): Paper => ({
-  write: (text) => void process.stdout.write(text),
-  screen: process.stdout.isTTY
-    ? { columns: process.stdout.columns, rows: process.stdout.rows }
-    : undefined,
-});
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);

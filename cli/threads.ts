@@ -1,6 +1,6 @@
 /** `everthread threads ls|show|cancel|delete|retry|reset-to`, over the gateway's HTTP API. Each gives the exit code. */
 import { isProblem, type ThreadReply } from '../client/client.js';
-import { linkGateway, type GatewayLink } from './gateway-link.js';
+import { linkGateway } from './gateway-link.js';
 import { table, threadCells, threadColumns, threadLines } from './thread-view.js';
 import type { DeleteFlags, GatewayFlags, ListFlags, ResetFlags } from './threads-command.js';
 
@@ -58,8 +58,16 @@ export async function cancelTurn(
   flags: GatewayFlags,
 ): Promise<number> {
   const { client } = await linkGateway(flags.url);
-  const turnId = turn ?? (await openTurnOf({ client }, id));
-  if (turnId === undefined) return await nothingRuns(client, id);
+  let turnId = turn;
+  if (turnId === undefined) {
+    const thread = await client.thread(id);
+    if (thread === undefined) return unknown(id);
+    turnId = thread.turn?.turn_id;
+  }
+  if (turnId === undefined) {
+    complain(`Nothing runs on thread ${id}.`);
+    return exitCode.notDone;
+  }
   try {
     const reply = await client.cancel(id, turnId);
     say(flags.json === true ? JSON.stringify(reply) : `Turn ${turnId} is cancelled.`);
@@ -120,17 +128,6 @@ export async function resetThread(id: string, flags: ResetFlags): Promise<number
     complain(`Thread ${id} has no version ${version}.`);
     return exitCode.notDone;
   }
-}
-
-const openTurnOf = async (
-  { client }: Pick<GatewayLink, 'client'>,
-  id: string,
-): Promise<string | undefined> => (await client.thread(id))?.turn?.turn_id;
-
-async function nothingRuns(client: GatewayLink['client'], id: string): Promise<number> {
-  if ((await client.thread(id)) === undefined) return unknown(id);
-  complain(`Nothing runs on thread ${id}.`);
-  return exitCode.notDone;
 }
 
 function unknown(id: string): number {
