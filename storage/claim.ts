@@ -16,7 +16,7 @@ interface OpenTurn {
   readonly turn_id: string;
   readonly graph: string;
   readonly stream: number;
-  readonly input: string;
+  readonly input: TurnInput;
   readonly if_version: number | null;
   readonly resume_version: number | null;
   readonly fence: number;
@@ -59,19 +59,17 @@ export function* claimTurn(input: {
   yield* takeTurn(claim, holder, { ...history, baseVersion: thread.version });
   reachCrashPoint('in-claim', key.threadId);
   const failure = whyNot(thread, turn, history, limits);
-  if (failure !== undefined) {
-    const after = yield* settleFailed(claim, failure);
-    if (after === undefined) throw new Error('a turn under its own claim did not settle');
-    return { kind: 'failed', claim, code: failure.code, after };
-  }
+  if (failure !== undefined) return yield* refused(claim, failure);
   const forked = yield* forkedFrom(claim, turn);
-  if (forked === 'gone') {
-    const after = yield* settleFailed(claim, noSuchVersion);
-    if (after === undefined) throw new Error('a turn under its own claim did not settle');
-    return { kind: 'failed', claim, code: noSuchVersion.code, after };
-  }
+  if (forked === 'gone') return yield* refused(claim, noSuchVersion);
   const leftMs = limits.turnTimeoutMs - history.spentMs;
   return { kind: 'claimed', turn: claimedTurn({ claim, thread, turn, leftMs, forked }) };
+}
+
+function* refused(claim: Claim, failure: Failure): Tx<Claimed> {
+  const after = yield* settleFailed(claim, failure);
+  if (after === undefined) throw new Error('a turn under its own claim did not settle');
+  return { kind: 'failed', claim, code: failure.code, after };
 }
 
 interface Forked {
@@ -83,7 +81,7 @@ interface Forked {
 
 /** The earlier version that a turn asks to go on from; undefined when it stands on the head, as most do. */
 function* forkedFrom(claim: Claim, turn: OpenTurn): Tx<Forked | 'gone' | undefined> {
-  const version = startsAt(JSON.parse(turn.input) as TurnInput);
+  const version = startsAt(turn.input);
   if (version === undefined) return undefined;
   const found = yield* first<Forked>(
     `SELECT seq, checkpoint_id, status, interrupts FROM et_turns
@@ -99,8 +97,8 @@ const noSuchVersion: Failure = {
 };
 
 /** The earliest unsettled turn is the one behind the settled ones. */
-const earliest = (key: StoredThread, thread: ThreadRow): Tx<OpenTurn | undefined> =>
-  first<OpenTurn>(
+function* earliest(key: StoredThread, thread: ThreadRow): Tx<OpenTurn | undefined> {
+  const row = yield* first<Omit<OpenTurn, 'input'> & { readonly input: string }>(
     `SELECT turn_id, graph, stream, input, if_version, resume_version, fence, run_id, activity_id, attempt, released,
        step, has_rows, pending_nodes, ran_nodes, losses, spent_ms, claimed_at_ms, alive_at_ms,
        {now} - accepted_at_ms AS waited_ms
@@ -110,6 +108,8 @@ const earliest = (key: StoredThread, thread: ThreadRow): Tx<OpenTurn | undefined
     thread.epoch,
     thread.settled_seq + 1,
   );
+  return row && { ...row, input: JSON.parse(row.input) as TurnInput };
+}
 
 /** P8: every run is known by the epochs it served. One that looks at a deleted thread served the epoch before, which is over. */
 function* recordRun(key: StoredThread, thread: ThreadRow, runId: string): Tx<void> {
@@ -192,7 +192,7 @@ function whyNot(
   if (resumed !== null && (resumed !== thread.version || thread.head_status !== 'interrupted')) {
     return { code: 'resume_stale', message: 'The thread no longer waits for this answer.' };
   }
-  if (thread.head_status === 'interrupted' && isFieldEdit(JSON.parse(turn.input) as TurnInput)) {
+  if (thread.head_status === 'interrupted' && isFieldEdit(turn.input)) {
     return {
       code: 'thread_interrupted',
       message: 'The thread waits for an answer; its fields can be written when it has one.',
@@ -218,7 +218,6 @@ function claimedTurn(found: {
   readonly forked: Forked | undefined;
 }): ClaimedTurn {
   const { claim, thread, turn, leftMs, forked } = found;
-  const input = JSON.parse(turn.input) as TurnInput;
   const head =
     thread.head_checkpoint === null || thread.head_seq === null
       ? null
@@ -227,7 +226,7 @@ function claimedTurn(found: {
   return {
     claim,
     graph: turn.graph,
-    input,
+    input: turn.input,
     ...listenedTo(turn.stream),
     baseVersion: thread.version,
     head: forked === undefined ? head : { checkpointId: forked.checkpoint_id, seq: forked.seq },
@@ -237,7 +236,8 @@ function claimedTurn(found: {
     }),
     step: turn.step,
     // P7: a plain turn abandons an interrupt; P6: so does what follows a turn cut off in the middle.
-    closeDangling: input.kind !== 'resume' && headStatus !== null && headStatus !== 'committed',
+    closeDangling:
+      turn.input.kind !== 'resume' && headStatus !== null && headStatus !== 'committed',
     leftMs,
     waitedMs: turn.waited_ms,
     hasRows: turn.has_rows === 1,
