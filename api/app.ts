@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import express, { type Application, type Request, type Response } from 'express';
 import helmet from 'helmet';
+import type { Logger } from 'pino';
 import { jsonBody } from './body.js';
 import type { GatewayDeps } from './deps.js';
 import type { Gateway } from './gateway.js';
@@ -20,9 +21,7 @@ export function createApp(deps: GatewayDeps): Application {
   const gateway: Gateway = { ...deps, watch, places: places(piecesAtOnce) };
   // Every open stream and every waiter listens to it: no leak.
   setMaxListeners(0, deps.closing);
-  const app = express();
-  app.disable('x-powered-by').disable('etag');
-  app.use(requestLog(log), limitHeaders, helmet(), neverStored);
+  const app = bareApp(log);
   const body = jsonBody(settings.bodyBytes);
   for (const [path, handlers] of Object.entries<Handlers>(routes)) {
     const route = app.route(path);
@@ -42,8 +41,15 @@ export function createApp(deps: GatewayDeps): Application {
   return app;
 }
 
+/** What stands before every route, whatever the routes are. */
+export function bareApp(log: Logger): Application {
+  const app = express();
+  app.disable('x-powered-by').disable('etag');
+  return app.use(requestLog(log), limitHeaders, helmet(), neverStored);
+}
+
 /** What threads say is nobody's to keep on the way. */
-export const neverStored: express.RequestHandler = (_req, res, next) => {
+const neverStored: express.RequestHandler = (_req, res, next) => {
   res.set('Cache-Control', 'no-store');
   next();
 };

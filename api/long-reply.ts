@@ -36,7 +36,7 @@ export async function* longEnd(
   if (said.chars > 0 && !sameText(said, shows)) {
     yield* snapshot(read(spoken?.isResponse === true ? 'response' : 'spoken'));
   }
-  const { head, middle, tail } = replyFrame({ ...turn, messagesJson: '' });
+  const { head, middle, tail } = replyFrame(turn, true);
   yield `${headOf({ event: 'done' })}${head}`;
   for await (const piece of read('response')) yield* slices(inJson(piece));
   yield* slices(middle);

@@ -17,18 +17,15 @@ import { Problem } from './problem.js';
 export interface ReplyFrame {
   readonly head: string;
   readonly middle: string;
-  /** The turn has no output: nothing stands between `middle` and `tail`. */
-  readonly hasMessages: boolean;
   readonly tail: string;
 }
 
-export function replyFrame(turn: TurnRecord, hasMessages = turn.messagesJson !== null): ReplyFrame {
-  const hasOutput = hasMessages || turn.valuesJson !== null;
+/** A turn without output has no messages: nothing stands between `middle` and `tail`. */
+export function replyFrame(turn: TurnRecord, hasOutput: boolean): ReplyFrame {
   const output = hasOutput ? `${opened(valuesOf(turn))}"messages":` : 'null';
   return {
     head: `${opened(standing(turn))}"response":"`,
     middle: `","output":${output}`,
-    hasMessages: hasOutput,
     tail: `${hasOutput ? '}' : ''}${behind(ends(turn))}`,
   };
 }
@@ -78,8 +75,9 @@ function behind(members: object): string {
 
 /** The bytes of a reply. Never holds a line break, so that it is one SSE data line. */
 export function replyJson(turn: TurnRecord): string {
-  const { head, middle, hasMessages, tail } = replyFrame(turn);
-  const messages = hasMessages ? (turn.messagesJson ?? '[]') : '';
+  const hasOutput = turn.messagesJson !== null || turn.valuesJson !== null;
+  const { head, middle, tail } = replyFrame(turn, hasOutput);
+  const messages = hasOutput ? (turn.messagesJson ?? '[]') : '';
   return `${head}${inJson(turn.response)}${middle}${messages}${tail}`;
 }
 

@@ -18,9 +18,7 @@ const clean = (text: string): boolean => text.isWellFormed() && !text.includes('
 export const threadIdSchema = z
   .string()
   .regex(/^[A-Za-z0-9._:-]{1,128}$/, 'must be 1-128 characters of A-Z a-z 0-9 . _ : -');
-export const userIdSchema = z
-  .string()
-  .regex(/^[A-Za-z0-9._:-]{1,128}$/, 'must be 1-128 characters of A-Z a-z 0-9 . _ : -');
+export const userIdSchema = threadIdSchema;
 export const graphNameSchema = z.string().min(1).max(128);
 export const keySchema = z
   .string()
