@@ -2,6 +2,7 @@
  * Who listens to what: frames travel on a fixed number of channels, so that a gateway hears only the shards of the turns it
  * shows; wakes travel on one that everybody hears. Knows nothing of connections.
  */
+import { EventEmitter, once } from 'node:events';
 import type { Frame } from '../contracts/frames.js';
 
 /** More shards save a gateway more parsing and cost each flush more payloads. */
@@ -87,7 +88,7 @@ function shardNeeds(connection: ShardConnection, onListening: (shard: number) =>
   const needs = new Map<number, number>();
   const timers = new Map<number, NodeJS.Timeout>();
   const listening = new Set<number>();
-  const waiting = new Map<number, Set<() => void>>();
+  const began = new EventEmitter().setMaxListeners(0);
   let closed = false;
   const later = (shard: number, ms: number, act: () => void): void => {
     clearTimeout(timers.get(shard));
@@ -98,7 +99,7 @@ function shardNeeds(connection: ShardConnection, onListening: (shard: number) =>
     connection.listen(shard).then(
       () => {
         listening.add(shard);
-        for (const goOn of waiting.get(shard) ?? []) goOn();
+        began.emit(String(shard));
         onListening(shard);
       },
       () => later(shard, listenAgainMs, () => listen(shard)),
@@ -126,7 +127,10 @@ function shardNeeds(connection: ShardConnection, onListening: (shard: number) =>
     less,
     async heard(shard) {
       more(shard);
-      if (!listening.has(shard)) await begun(waiting, shard);
+      if (!listening.has(shard)) {
+        const signal = AbortSignal.timeout(hearWithinMs);
+        await once(began, String(shard), { signal }).catch(() => undefined);
+      }
       less(shard);
     },
     all: () => [...needs.keys()],
@@ -135,21 +139,6 @@ function shardNeeds(connection: ShardConnection, onListening: (shard: number) =>
       for (const timer of timers.values()) clearTimeout(timer);
     },
   };
-}
-
-/** Resolves when `waiting` is told of the shard, or when that takes too long. */
-async function begun(waiting: Map<number, Set<() => void>>, shard: number): Promise<void> {
-  const all = waiting.get(shard) ?? new Set();
-  waiting.set(shard, all);
-  await new Promise<void>((resolve) => {
-    const limit = setTimeout(goOn, hearWithinMs);
-    function goOn(): void {
-      clearTimeout(limit);
-      all.delete(goOn);
-      resolve();
-    }
-    all.add(goOn);
-  });
 }
 
 interface Listeners<T> {
