@@ -109,6 +109,7 @@ const graphRun = (
   recovered:
     turn.pendingNodes === null ? null : { pending: turn.pendingNodes, ran: turn.ranNodes ?? [] },
   closeDangling: turn.closeDangling,
+  forks: turn.forks,
   stream: turn.stream,
   modes: turn.modes,
   signal: run.signal,

@@ -1,6 +1,7 @@
 /** The state that a turn stands on, for telling its messages from older ones. */
-import { callableIn } from './call.js';
+import { callableIn, rootPlace } from './call.js';
 import type { GraphRun } from './port.js';
+import { isDelta } from './project/graph-export.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -13,11 +14,7 @@ export async function baseValues(
 ): Promise<Values | undefined> {
   const base = await run.attempt.baseValues();
   if (base === undefined || !isDelta(run.graph.graph.channels.messages)) return base;
-  const configurable = {
-    thread_id: run.identity.threadId,
-    checkpoint_ns: '',
-    __pregel_checkpointer: run.attempt.saver,
-  };
+  const configurable = rootPlace(run);
   let tuple = await run.attempt.saver.getTuple({ configurable });
   while (tuple?.metadata !== undefined && runOf(tuple.metadata) === run.identity.turnId) {
     if (tuple.parentConfig === undefined) return undefined;
@@ -30,8 +27,5 @@ export async function baseValues(
   });
   return (snapshot as { readonly values: Values }).values;
 }
-
-export const isDelta = (channel: unknown): boolean =>
-  (channel as { readonly lc_graph_name?: string } | undefined)?.lc_graph_name === 'DeltaChannel';
 
 const runOf = (metadata: object): unknown => ('run_id' in metadata ? metadata.run_id : undefined);

@@ -76,6 +76,13 @@ export function callOptions(run: GraphRun, { control, heldThread }: CallParts): 
   };
 }
 
+/** Where the root graph's state stands, as the run sees it. */
+export const rootPlace = ({ attempt, identity }: Pick<GraphRun, 'attempt' | 'identity'>) => ({
+  thread_id: identity.threadId,
+  checkpoint_ns: '',
+  __pregel_checkpointer: attempt.saver,
+});
+
 /** The graph as this run calls it. */
 export const callableIn = ({
   graph: { graph, modules },

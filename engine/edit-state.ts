@@ -60,6 +60,6 @@ function fieldsOf(values: Values | undefined): Values {
 
 async function putChannels(run: StateEdit, edited: Values): Promise<TurnOutput> {
   const channels = { ...edited, ...(await closed(run)) };
-  await putHead(run, channels);
+  await putHead(run, channels, { runId: run.identity.turnId });
   return turnOutput(channels, await run.attempt.baseValues(), run.identity.turnId);
 }

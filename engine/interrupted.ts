@@ -1,7 +1,7 @@
 /** A run that waits for a person: its output is the state that is committed, without what unfinished supersteps wrote. */
 import type { TurnInterrupt } from '../contracts/http.schema.js';
 import { baseValues } from './base-values.js';
-import { callableIn } from './call.js';
+import { callableIn, rootPlace } from './call.js';
 import { turnOutput } from './output.js';
 import { toJson, type Json } from './plain-json.js';
 import type { PregelGraph } from './project/types.js';
@@ -22,12 +22,7 @@ const notOutput = new Set(['__error__', '__interrupt__', '__resume__', '__error_
  */
 export async function interruptedStop(run: GraphRun, raised: readonly unknown[]): Promise<Stop> {
   const graph = callableIn(run);
-  const configurable = {
-    thread_id: run.identity.threadId,
-    checkpoint_ns: '',
-    checkpoint_id: run.attempt.headCheckpointId(),
-    __pregel_checkpointer: run.attempt.saver,
-  };
+  const configurable = { ...rootPlace(run), checkpoint_id: run.attempt.headCheckpointId() };
   const tuple = await run.attempt.saver.getTuple({ configurable });
   const done = new Set(
     (tuple?.pendingWrites ?? []).filter(([, c]) => !notOutput.has(c)).map(([task]) => task),

@@ -46,6 +46,8 @@ export interface GraphRun {
   } | null;
   /** Close tool calls that an interrupted or cancelled turn left unanswered, before the first superstep (P6, P7). */
   readonly closeDangling: boolean;
+  /** The turn goes on from an earlier version than the newest; absent when it does not. */
+  readonly forks?: boolean;
   /** Somebody listens: `messages` mode (DESIGN 15.2). */
   readonly stream: boolean;
   /** LangGraph's stream modes that a viewer has asked for. */

@@ -20,14 +20,18 @@ type Values = Readonly<Record<string, unknown>>;
 /** LangGraph's step of the checkpoint before a thread's first one, less one. */
 const beforeInput = -2;
 
-/**
- * Puts the checkpoint that the turn stands on once more, with other values of these channels.
- * @param mark a name that takes the new version without being a channel
- */
+interface PutAs {
+  /** The run that it is a result of; without one it counts as what the turn stands on, and LangGraph takes input behind it. */
+  readonly runId?: string;
+  /** A name that takes the new version without being a channel. */
+  readonly mark?: string;
+}
+
+/** Puts the checkpoint that the turn stands on once more, with other values of these channels. */
 export async function putHead(
-  { attempt, identity, graph }: StateEdit,
+  { attempt, identity, graph }: Pick<GraphRun, 'graph' | 'attempt' | 'identity'>,
   channels: Values,
-  mark?: string,
+  { runId, mark }: PutAs = {},
 ): Promise<Checkpoint> {
   const { saver } = attempt;
   const lib = graph.modules.checkpoint;
@@ -56,7 +60,7 @@ export async function putHead(
   await saver.put(
     {
       configurable: { ...root, ...(head && { checkpoint_id: head.checkpoint.id }) },
-      metadata: { run_id: identity.turnId },
+      ...(runId !== undefined && { metadata: { run_id: runId } }),
     },
     checkpoint,
     { parents: {}, ...head?.metadata, source: 'update', step },

@@ -2,8 +2,8 @@
  * The checkpoint of an earlier version again, as a new one (F6). Neither the newest head nor the graph's nodes are asked, so it
  * works where the graph cannot load what the thread has become.
  */
-import { baseValues, isDelta } from './base-values.js';
-import { callableIn } from './call.js';
+import { baseValues } from './base-values.js';
+import { deltaValues, snapshots } from './delta-channels.js';
 import { closed, putHead, type EditStop, type StateEdit } from './put-head.js';
 import { outputOf } from './interrupted.js';
 import { turnOutput } from './output.js';
@@ -19,10 +19,11 @@ const resetMark = '__everthread_reset__';
 export async function resetState(given: StateEdit): Promise<EditStop> {
   const run = await ownGraph(given);
   const { graph, identity, waits } = run;
-  const rebuilt = await deltaChannels(run);
+  const rebuilt = await deltaValues(run);
   // A question stays open, and with it the tool calls behind it.
   const answered = waits === undefined ? await closed(run) : {};
-  const checkpoint = await putHead(run, { ...snapshots(run, rebuilt), ...answered }, resetMark);
+  const channels = { ...snapshots(run, rebuilt), ...answered };
+  const checkpoint = await putHead(run, channels, { runId: identity.turnId, mark: resetMark });
   const state = outputOf(graph.graph, { ...checkpoint.channel_values, ...rebuilt });
   const output = turnOutput(state, await baseValues(run), identity.turnId);
   const next = waits === undefined ? [] : successorsOf(graph.graph)(checkpoint);
@@ -30,32 +31,4 @@ export async function resetState(given: StateEdit): Promise<EditStop> {
   // LangGraph makes a question's id from the checkpoint that it was asked under: the ids are gone, the questions are not.
   const interrupts = waits.map(({ value }) => ({ value }));
   return { kind: 'interrupted', output, interrupts, next: [...new Set(next)] };
-}
-
-type Values = Readonly<Record<string, unknown>>;
-
-/**
- * A delta channel is rebuilt from what was written behind the checkpoints before it, by the turns left behind, too. So its
- * value is stored whole, which takes the graph.
- */
-async function deltaChannels(run: StateEdit): Promise<Values> {
-  const { graph, attempt, identity } = run;
-  const names = Object.keys(graph.graph.channels).filter((name) =>
-    isDelta(graph.graph.channels[name]),
-  );
-  if (names.length === 0) return {};
-  const place = { thread_id: identity.threadId, checkpoint_ns: '' };
-  const configurable = { ...place, __pregel_checkpointer: attempt.saver };
-  const { values } = (await callableIn(run).getState({ configurable })) as { values: Values };
-  return Object.fromEntries(
-    names.filter((name) => Object.hasOwn(values, name)).map((name) => [name, values[name]]),
-  );
-}
-
-/** As LangGraph stores them itself from time to time. */
-function snapshots({ graph }: StateEdit, values: Values): Values {
-  const { DeltaSnapshot } = graph.modules.checkpoint;
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, new DeltaSnapshot(value)]),
-  );
 }

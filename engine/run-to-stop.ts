@@ -1,6 +1,7 @@
 import { baseValues } from './base-values.js';
 import { callableIn, callOptions, recursionLimitOf } from './call.js';
 import { ChunkReader, type Ended } from './chunks.js';
+import { storeDeltasWhole } from './delta-channels.js';
 import { finishedText } from './finished-text.js';
 import { heldThreadOptions } from './held-thread.js';
 import { interruptedStop } from './interrupted.js';
@@ -67,6 +68,7 @@ async function start(given: GraphRun, reader: ChunkReader): Promise<Stop> {
   run.drain.request = () => {
     borders.drainAtNext();
   };
+  await storeDeltasWhole(run);
   const input = await startInput(run);
   if (run.stream && attempt.hasRows) {
     run.emit({ kind: 'text', data: { text: await finishedText(run) } });

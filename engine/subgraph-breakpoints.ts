@@ -3,8 +3,9 @@
  * die before the turn settles `interrupted`. Running on with `null` would pass the breakpoint without anybody's approval.
  */
 import type { CheckpointTuple } from '@langchain/langgraph-checkpoint';
-import { callableIn } from './call.js';
+import { callableIn, rootPlace } from './call.js';
 import type { GraphRun } from './port.js';
+import { subgraphsOf } from './project/graph-export.js';
 import type { PregelGraph } from './project/types.js';
 import { successorsOf } from './successors.js';
 
@@ -20,11 +21,7 @@ export async function waitsInSubgraph(run: GraphRun): Promise<boolean> {
   const graph = callableIn(run);
   const subgraphs = new Map(subgraphsOf(graph));
   if (![...subgraphs.values()].some(hasBreakpoints)) return false;
-  const configurable = {
-    thread_id: run.identity.threadId,
-    checkpoint_ns: '',
-    __pregel_checkpointer: run.attempt.saver,
-  };
+  const configurable = rootPlace(run);
   const root = (await graph.getState({ configurable }, { subgraphs: true })) as Snapshot;
   for (const { name, at } of below(root, '')) {
     const subgraph = subgraphs.get(name);
@@ -32,14 +29,6 @@ export async function waitsInSubgraph(run: GraphRun): Promise<boolean> {
       return true;
   }
   return false;
-}
-
-function subgraphsOf(graph: PregelGraph): readonly (readonly [string, PregelGraph])[] {
-  try {
-    return [...(graph.getSubgraphs?.(undefined, true) ?? [])];
-  } catch {
-    return []; // as when it was loaded
-  }
 }
 
 const hasBreakpoints = ({ interruptBefore = [], interruptAfter = [] }: PregelGraph): boolean =>

@@ -4,7 +4,7 @@
  */
 import type { StateUpdate } from '../contracts/turn-input.js';
 import { baseValues } from './base-values.js';
-import { callableIn, runConfig } from './call.js';
+import { callableIn, rootPlace, runConfig } from './call.js';
 import type { EditStop, StateEdit } from './put-head.js';
 import { interruptsOf, outputOf } from './interrupted.js';
 import { turnOutput } from './output.js';
@@ -34,7 +34,7 @@ export async function updateState(
     return { kind: 'failed', failure: { code: 'unknown_node', message } };
   }
   const { configurable, ...config } = runConfig(run) as { configurable: object };
-  const place = { ...configurable, checkpoint_ns: '', __pregel_checkpointer: attempt.saver };
+  const place = { ...configurable, ...rootPlace(run) };
   try {
     await graph.updateState({ ...config, configurable: place }, values, asNode);
   } catch (error) {

@@ -1,4 +1,5 @@
 import { fieldsChannel, isFieldsSchema, type FieldsSchema } from '../../contracts/fields.js';
+import { isDelta } from './graph-export.js';
 import { importGraphExport } from './graph-file.js';
 import { readProjectConfig, type GraphSpec } from './project-config.js';
 import type { PregelGraph } from './types.js';
@@ -23,7 +24,7 @@ export function checkFieldsChannel({ channels }: PregelGraph): void {
     throw new Error(`it declares fields, and its state has no channel "${fieldsChannel}"`);
   }
   // Its value is rebuilt from writes of nodes, and a field is written by none.
-  if ((channel as { readonly lc_graph_name?: string }).lc_graph_name === 'DeltaChannel') {
+  if (isDelta(channel)) {
     throw new Error(`its channel "${fieldsChannel}" is a DeltaChannel, which cannot hold fields`);
   }
 }

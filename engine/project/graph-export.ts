@@ -47,13 +47,21 @@ function describe(value: unknown): string {
   return name === undefined || name === '' ? `of type ${typeof value}` : `a ${name}`;
 }
 
-/** Subgraphs with a memory of their own: a crash just before one repeats or loses work inside LangGraph (P11). */
-export function statefulSubgraphs(graph: PregelGraph): readonly string[] {
+/** All subgraphs that LangGraph can tell of, by their path. */
+export function subgraphsOf(graph: PregelGraph): readonly (readonly [string, PregelGraph])[] {
   try {
-    return [...(graph.getSubgraphs?.(undefined, true) ?? [])]
-      .filter(([, subgraph]) => subgraph.checkpointer === true)
-      .map(([name]) => name);
+    return [...(graph.getSubgraphs?.(undefined, true) ?? [])];
   } catch {
     return [];
   }
 }
+
+/** Subgraphs with a memory of their own: a crash just before one repeats or loses work inside LangGraph (P11). */
+export const statefulSubgraphs = (graph: PregelGraph): readonly string[] =>
+  subgraphsOf(graph)
+    .filter(([, subgraph]) => subgraph.checkpointer === true)
+    .map(([name]) => name);
+
+/** A channel whose value is in no checkpoint, but rebuilt from writes. */
+export const isDelta = (channel: unknown): boolean =>
+  (channel as { readonly lc_graph_name?: string } | undefined)?.lc_graph_name === 'DeltaChannel';

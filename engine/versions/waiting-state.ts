@@ -1,5 +1,5 @@
 /** Before 0.3 an interrupted run ends as a finished one does; whether it waits is read from the state that it left. */
-import { callableIn } from '../call.js';
+import { callableIn, rootPlace } from '../call.js';
 import type { GraphRun } from '../port.js';
 import { traitsOf } from './traits.js';
 
@@ -11,12 +11,8 @@ interface Snapshot {
 /** What the state waits for: interrupts, none of them at a static breakpoint, or null when nothing follows. */
 export async function untoldInterrupts(run: GraphRun): Promise<readonly unknown[] | null> {
   if (traitsOf(run.graph.modules).tellsInterrupts) return null;
-  const configurable = {
-    thread_id: run.identity.threadId,
-    checkpoint_ns: '',
-    __pregel_checkpointer: run.attempt.saver,
-  };
-  const { next, tasks } = (await callableIn(run).getState({ configurable })) as Snapshot;
+  const state = await callableIn(run).getState({ configurable: rootPlace(run) });
+  const { next, tasks } = state as Snapshot;
   const interrupts = tasks.flatMap((task) => task.interrupts ?? []);
   return interrupts.length > 0 || next.length > 0 ? interrupts : null;
 }

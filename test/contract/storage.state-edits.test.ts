@@ -117,7 +117,7 @@ class EditThread extends SaverThread {
     };
     const run = runOf({ graph: this.graph, shape, opened, start: input, mode: {}, frames: [] });
     const identity = { ...run.identity, threadId: this.thread.threadId };
-    return runToStop({ ...run, identity });
+    return runToStop({ ...run, identity, forks: turn.forks });
   }
 
   async settleStop({ turn, attempt }: OpenedTurn, stop: Stop): Promise<Settled> {
@@ -294,6 +294,20 @@ describe.each(backends)('edits of the state on %s', (kind) => {
     expect(stop).toMatchObject({ kind: 'finished', output: { messages: [] } });
     expect(await s.say('two')).toBe('one|one|two');
     expect(await s.say('three')).toBe('one|one|two|one|one|two|three');
+    expect(await findings(s)).toEqual([]);
+  });
+
+  test('P5 a fork forgets, too, what an update has written behind its version, whoever is lost', async () => {
+    const s = await begun(rebuilt);
+    await s.say('one');
+    await s.do(update({ messages: [{ role: 'user', content: 'mine' }] }));
+    const { stop } = await s.do({ kind: 'message', text: 'two', fromVersion: 1 }, 1);
+    expect(stop).toMatchObject({ output: { response: 'one|one|two' } });
+    await s.coldValues();
+    expect(await s.say('three')).toBe('one|one|two|one|one|two|three');
+    // Back to the branch that was left, whose writes stand behind the same checkpoint as those of the first fork.
+    await s.do({ kind: 'message', text: 'four', fromVersion: 2 });
+    expect(await s.say('five')).toBe('one|one|mine|four|one|one|mine|four|five');
     expect(await findings(s)).toEqual([]);
   });
 
