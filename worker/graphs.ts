@@ -40,6 +40,8 @@ export interface GraphDeps {
 
 /** @throws Error when no graph can be served; a graph that fails is logged with its file and cause, and the others serve */
 export async function loadGraphs(sources: GraphSources, deps: GraphDeps): Promise<ServedGraphs> {
+  // Whoever opens the database tells why it fails, perhaps before a graph asks for it, and a project's never do.
+  deps.memory.catch(() => undefined);
   return sources.graphConfig === null
     ? await shippedGraphs(sources, deps)
     : await projectGraphs(sources.graphConfig, deps.log);
