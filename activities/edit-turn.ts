@@ -4,10 +4,8 @@ import type { EditInput } from '../contracts/turn-input.js';
 import { editState } from '../engine/edit-state.js';
 import type { Stop } from '../engine/port.js';
 import type { LoadedGraph } from '../engine/project/types.js';
-import { CommitUnknown, StorageUnavailable } from '../storage/port.js';
 import type { ClaimedTurn } from '../storage/port.js';
-import type { Attempt } from '../storage/saver/port.js';
-import { judge } from './failures.js';
+import { isStorageAway, judge } from './failures.js';
 import { identityOf, type GraphEnd } from './run-graph.js';
 import type { RunTurnDeps } from './run-turn.js';
 
@@ -31,7 +29,7 @@ export async function editTurn(
   const run = { graph, attempt, edit, closeDangling, identity: identityOf(turn, graph) };
   const editing = editState({ ...run, ...(waits !== undefined && { waits }) });
   const limitMs = Math.min(turn.leftMs, deps.settings.stepTimeoutMs);
-  return { kind: 'stopped', stop: await stopOf(inTime(editing, limitMs), attempt, edit), attempt };
+  return { kind: 'stopped', stop: await stopOf(inTime(editing, limitMs), edit), attempt };
 }
 
 /** A reducer or an edge that never ends would hold the thread for ever. */
@@ -56,17 +54,13 @@ const tooLate: Stop = {
 };
 
 /**
- * A database that is away is no fault of the edit; a schema that throws is, and gets the tries of a node. What a reducer or an
- * edge throws at the values of an update is its refusal of them (F5).
+ * A schema that throws gets the tries of a node. What a reducer or an edge throws at the values of an update is its refusal of
+ * them (F5).
  */
-async function stopOf(editing: Promise<Stop>, attempt: Attempt, edit: EditInput): Promise<Stop> {
+async function stopOf(editing: Promise<Stop>, edit: EditInput): Promise<Stop> {
   try {
     return await editing;
   } catch (error) {
-    if (error instanceof StorageUnavailable || error instanceof CommitUnknown) {
-      attempt.drop();
-      throw error;
-    }
     return edit.kind === 'update_state' && isRefusal(error)
       ? { kind: 'failed', failure: refused }
       : { kind: 'threw', error };
@@ -74,6 +68,7 @@ async function stopOf(editing: Promise<Stop>, attempt: Attempt, edit: EditInput)
 }
 
 function isRefusal(error: unknown): boolean {
+  if (isStorageAway(error)) return false;
   const { failure } = judge(error);
   return failure.code === 'node_error' || failure.code === 'state_shape';
 }

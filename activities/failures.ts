@@ -3,7 +3,11 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Failure } from '../contracts/failure.js';
 import { classifyProviderError } from '../llm/provider-errors.js';
 import type { RetryableCode } from '../llm/provider-errors.js';
-import { Unstorable } from '../storage/port.js';
+import { CommitUnknown, StorageUnavailable, Unstorable } from '../storage/port.js';
+
+/** The database is away, or did not say whether it committed: no fault of a graph, and no try of its turn. */
+export const isStorageAway = (error: unknown): error is StorageUnavailable | CommitUnknown =>
+  error instanceof StorageUnavailable || error instanceof CommitUnknown;
 
 /** What to do about a thrown error: settle at once, or count a try. */
 export type Verdict =

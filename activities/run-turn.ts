@@ -8,10 +8,9 @@ import type { RunTurnInput, RunTurnResult, TurnProgress } from '../contracts/pro
 import { isEdit } from '../contracts/turn-input.js';
 import type { Runner } from '../engine/port.js';
 import type { LoadedGraph } from '../engine/project/types.js';
-import { CommitUnknown, StorageUnavailable } from '../storage/port.js';
 import type { Claimed, ClaimedTurn, Storage } from '../storage/port.js';
 import { editTurn } from './edit-turn.js';
-import { foreignStore, staleFence, tryAgain } from './failures.js';
+import { foreignStore, isStorageAway, staleFence, tryAgain } from './failures.js';
 import type { LiveRuns } from './live-runs.js';
 import type { LoopWatch } from './loop-watch.js';
 import { runGraph } from './run-graph.js';
@@ -86,8 +85,7 @@ export const createRunTurn =
 function crossing(deps: RunTurnDeps, error: unknown): Error {
   if (error instanceof ApplicationFailure) return error;
   // An unknown COMMIT of a claim or of a yield is no riddle: the next attempt finds what has become of it.
-  if (error instanceof StorageUnavailable || error instanceof CommitUnknown)
-    return tryAgain('StorageUnavailable', storagePauseMs);
+  if (isStorageAway(error)) return tryAgain('StorageUnavailable', storagePauseMs);
   deps.log.error({ err: error }, 'runTurn broke');
   return tryAgain('Internal');
 }

@@ -3,10 +3,10 @@ import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { Failure } from '../contracts/failure.js';
 import type { RunLimit, RunTurnResult, SettledStatus } from '../contracts/protocol.js';
 import type { Stop } from '../engine/port.js';
-import { CommitUnknown, StorageUnavailable, Unstorable } from '../storage/port.js';
+import { Unstorable } from '../storage/port.js';
 import type { ClaimedTurn, Progress, Settled, Settlement } from '../storage/port.js';
 import type { FlushRows } from '../storage/saver/port.js';
-import { judge, pauseMs, staleFence, tryAgain, unstorable } from './failures.js';
+import { isStorageAway, judge, pauseMs, staleFence, tryAgain, unstorable } from './failures.js';
 import { settleSurely } from './persist.js';
 import type { GraphEnd } from './run-graph.js';
 import type { RunTurnDeps } from './run-turn.js';
@@ -43,8 +43,7 @@ export async function settleStop(
     case 'threw': {
       attempt.drop();
       // The database failed a node that reads or writes memory: no try of the graph's, and never the end of its turn.
-      if (stop.error instanceof StorageUnavailable || stop.error instanceof CommitUnknown)
-        throw stop.error;
+      if (isStorageAway(stop.error)) throw stop.error;
       const verdict = judge(stop.error);
       logThrown(deps, turn, verdict.failure.code, stop.error);
       if (verdict.kind === 'final') return await settleFailed(deps, turn, verdict.failure);
