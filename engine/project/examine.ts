@@ -1,8 +1,8 @@
 /** What a project is and what of it works here: for `everthread doctor`. Runs the project's code, as serving it would. */
 import { traitsOf, isAtLeast } from '../versions/traits.js';
 import { warningOf, type KeyNote } from './config-keys.js';
-import { loadProject } from './load-project.js';
-import { readProjectConfig } from './project-config.js';
+import { loadProject, otherNode } from './load-project.js';
+import { readProjectConfig, type ProjectConfig } from './project-config.js';
 import type { LangGraphModules, LoadedProject } from './types.js';
 
 export interface Finding {
@@ -17,29 +17,27 @@ export interface Examined {
 }
 
 export async function examine(file: string, env: NodeJS.ProcessEnv): Promise<Examined> {
-  let notes: readonly KeyNote[];
+  let config: ProjectConfig;
   let project: LoadedProject;
-  let node: string | number | undefined;
   try {
-    const config = await readProjectConfig(file);
-    notes = config.notes;
-    node = config.nodeVersion;
+    config = await readProjectConfig(file);
     project = await loadProject(file, { env });
   } catch (error) {
     return { findings: [fails('langgraph.json', (error as Error).message)], versions: null };
   }
   const { versions } = project.modules;
+  const told = [...config.warnings, ...otherNode(config)];
   return {
     versions,
     findings: [
-      nodeFinding(node),
+      nodeFinding(config),
       versionFinding(project.modules),
       ...lackFindings(project.modules),
       ...[...project.graphs.keys()].map((name) => works(`graph "${name}"`, 'loads')),
       ...project.failures.map(({ name, message }) => fails(`graph "${name}"`, message)),
-      ...notes.flatMap(keyFinding),
+      ...config.notes.flatMap(keyFinding),
       ...project.warnings
-        .filter((warning) => !/^langgraph.json: ("|the project asks)/.test(warning))
+        .filter((warning) => !told.includes(warning))
         .map((warning) => note('project', warning)),
     ],
   };
@@ -49,11 +47,11 @@ const works = (about: string, what: string): Finding => ({ kind: 'works', about,
 const note = (about: string, what: string): Finding => ({ kind: 'note', about, what });
 const fails = (about: string, what: string): Finding => ({ kind: 'fails', about, what });
 
-function nodeFinding(wanted: string | number | undefined): Finding {
+function nodeFinding(config: ProjectConfig): Finding {
   const found = process.versions.node;
-  return wanted === undefined || found.startsWith(`${wanted}.`)
+  return otherNode(config).length === 0
     ? works('Node.js', found)
-    : note('Node.js', `${found}; the project asks for ${wanted}`);
+    : note('Node.js', `${found}; the project asks for ${config.nodeVersion}`);
 }
 
 /** The oldest release that the fixtures of the test suite run. */

@@ -77,7 +77,7 @@ export async function loadProject(
 }
 
 /** The process runs on the Node that it was started with. */
-function otherNode({ nodeVersion }: ProjectConfig): string[] {
+export function otherNode({ nodeVersion }: ProjectConfig): string[] {
   const { node } = process.versions;
   return nodeVersion === undefined || node.startsWith(`${nodeVersion}.`)
     ? []
