@@ -24,20 +24,33 @@ const connectLimitMs = 10_000;
  * @throws {TemporalConnectionError} saying what to check
  */
 export async function connectTemporal(settings: TemporalSettings): Promise<TemporalConnection> {
-  const { address, namespace, security } = settings;
-  const connecting = NativeConnection.connect({ address, ...security });
-  let native: NativeConnection | undefined;
+  const { namespace } = settings;
+  const connecting = connectNative(settings);
   try {
-    native = await within(connectLimitMs, connecting);
+    const native = await connecting;
     await within(connectLimitMs, native.workflowService.describeNamespace({ namespace }));
+    const client = new Client({ connection: native, namespace });
+    return { client, native, namespace, close: () => native.close() };
   } catch (error) {
-    // A handshake that is late, or a server that refuses us, must not leave a connection behind.
-    void connecting.then((late) => late.close()).catch(() => undefined);
+    // A server that refuses us must not leave a connection behind.
+    void connecting.then((refused) => refused.close()).catch(() => undefined);
     throw connectionError(settings, error);
   }
-  const connected = native;
-  const client = new Client({ connection: connected, namespace });
-  return { client, native: connected, namespace, close: () => connected.close() };
+}
+
+/** Connects once and asks for nothing: the namespace need not be there. Rejects with the SDK's error, or after the limit. */
+export async function connectNative({
+  address,
+  security,
+}: Pick<TemporalSettings, 'address' | 'security'>): Promise<NativeConnection> {
+  const connecting = NativeConnection.connect({ address, ...security });
+  try {
+    return await within(connectLimitMs, connecting);
+  } catch (error) {
+    // Nor must a handshake that is late.
+    void connecting.then((late) => late.close()).catch(() => undefined);
+    throw error;
+  }
 }
 
 /** Between two tries to reach a server that is down: soon enough for a person who starts it by hand. */

@@ -1,7 +1,8 @@
 /** Makes in a Temporal cluster what Everthread needs there; safe to run again, and from several places at once. */
 import { msToTs } from '@temporalio/common/lib/time.js';
-import { NativeConnection } from '@temporalio/worker';
+import type { NativeConnection } from '@temporalio/worker';
 import { setTimeout as pause } from 'node:timers/promises';
+import { connectNative } from './connection.js';
 import { grpcCode, grpcCodeOf, isTemporalUnavailable, TemporalConnectionError } from './errors.js';
 import { ensureSearchAttributes } from './search-attributes.js';
 import type { TemporalSettings } from './settings.js';
@@ -9,7 +10,6 @@ import type { TemporalSettings } from './settings.js';
 export interface SetUpOptions {
   /** How long the cluster keeps histories of closed runs. Undefined: a new namespace gets the default, an old one keeps its own. */
   readonly retentionMs: number | undefined;
-  readonly signal?: AbortSignal;
   /** Told the reason of each failed try to reach the server. */
   readonly onWaiting?: (reason: Error) => void;
   /** How long to wait for a server that is not there. */
@@ -35,11 +35,11 @@ export async function setUpTemporal(
   settings: TemporalSettings,
   options: SetUpOptions,
 ): Promise<SetUp> {
-  const { address, namespace, security } = settings;
+  const { address, namespace } = settings;
   const endMs = performance.now() + (options.patienceMs ?? usualPatienceMs);
   const patiently = <T>(attempt: () => Promise<T>): Promise<T> =>
     retried(attempt, { endMs, address, options });
-  const connection = await patiently(() => NativeConnection.connect({ address, ...security }));
+  const connection = await patiently(() => connectNative(settings));
   try {
     const made = await patiently(() => ensureNamespace(connection, namespace, options.retentionMs));
     const indexed = await patiently(() => ensureSearchAttributes(connection, namespace));
@@ -99,7 +99,7 @@ interface Retrying {
 /** A namespace that was just made is not known to every part of the cluster for some seconds: `notFound` is no verdict here. */
 async function retried<T>(
   attempt: () => Promise<T>,
-  { endMs, address, options: { signal, onWaiting } }: Retrying,
+  { endMs, address, options: { onWaiting } }: Retrying,
 ): Promise<T> {
   for (;;) {
     try {
@@ -114,6 +114,6 @@ async function retried<T>(
       if (!passing || performance.now() > endMs) throw failure;
       if (isTemporalUnavailable(error)) onWaiting?.(failure);
     }
-    await pause(againAfterMs, undefined, { ...(signal !== undefined && { signal }) });
+    await pause(againAfterMs);
   }
 }
