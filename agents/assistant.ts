@@ -24,7 +24,7 @@ import type { DocsPassage } from './docs-index.js';
 import { createCalculator } from './tools/calculator.js';
 import { createClock } from './tools/clock.js';
 import { createDocsSearch } from './tools/search-docs.js';
-import { createUserMemory, ownerOf } from './user-memory.js';
+import { memoryNodes, type MemoryNodes } from './user-memory.js';
 
 export interface AssistantDeps {
   readonly model: BaseChatModel;
@@ -48,18 +48,18 @@ const instructions =
  * tools and without a user is one superstep.
  */
 export function createAssistant(deps: AssistantDeps) {
-  const parts = partsOf(deps);
-  const { userOf, recall, remember } = memoryNodes(deps);
-  const whenAnswered = (config: RunnableConfig) => (userOf(config) ? 'remember' : END);
+  const memory = memoryNodes(deps.memory, deps.now);
+  const parts = partsOf(deps, memory);
+  const whenAnswered = (config: RunnableConfig) => (memory.isFor(config) ? 'remember' : END);
   return new StateGraph({ state: AssistantState, input: AssistantInput, output: AssistantOutput })
-    .addNode('recall', recall)
+    .addNode('recall', memory.recall)
     .addNode('model', modelNode(parts))
     .addNode('compact', compactNode(parts))
     .addNode('tool', async (call: ToolCall, config) => ({
       messages: [await runTool(parts.tools, call, config)],
     }))
-    .addNode('remember', remember)
-    .addConditionalEdges(START, (_, config) => (userOf(config) ? 'recall' : 'model'), [
+    .addNode('remember', memory.remember)
+    .addConditionalEdges(START, (_, config) => (memory.isFor(config) ? 'recall' : 'model'), [
       'recall',
       'model',
     ])
@@ -81,11 +81,10 @@ interface Parts {
   readonly tools: ReadonlyMap<string, StructuredToolInterface>;
   readonly context: AgentContext;
   readonly settings: AgentSettings;
-  /** What long-term memory says in this run. */
-  readonly recalledWords: (state: State, config: RunnableConfig) => Promise<string>;
+  readonly memory: MemoryNodes;
 }
 
-function partsOf(deps: AssistantDeps): Parts {
+function partsOf(deps: AssistantDeps, memory: MemoryNodes): Parts {
   const { model, cheapModel = model, docs, settings = defaultAgentSettings, modelName = '' } = deps;
   const tools = [createClock(deps.now), createCalculator(), createDocsSearch(docs)];
   if (model.bindTools === undefined) throw new Error('The assistant needs a model with tools.');
@@ -94,39 +93,12 @@ function partsOf(deps: AssistantDeps): Parts {
     ...{ model: model.bindTools(tools), cheapModel, settings },
     tools: new Map<string, StructuredToolInterface>(tools.map((t) => [t.name, t])),
     context: createAgentContext({ budgetTokens, system: instructions, tools }, modelName),
-    recalledWords: memoryNodes(deps).words,
-  };
-}
-
-/** Recalls before the model and remembers after the answer; a run without a user, or without a store, does neither. */
-function memoryNodes({ memory: store, now = () => new Date() }: AssistantDeps) {
-  const memory = store && createUserMemory(store, now);
-  const owned = (config: RunnableConfig) => {
-    const owner = ownerOf(config);
-    return memory === undefined || owner === undefined ? undefined : { memory, owner };
-  };
-  return {
-    userOf: (config: RunnableConfig): boolean => owned(config) !== undefined,
-    words: async ({ recalled }: State, config: RunnableConfig): Promise<string> => {
-      const use = owned(config);
-      return use === undefined ? '' : await use.memory.wordsOf(use.owner, recalled);
-    },
-    recall: async ({ messages }: State, config: RunnableConfig): Promise<Update> => {
-      const use = owned(config);
-      if (use === undefined) return {};
-      const { memory: known, owner } = use;
-      return { user_id: owner.userId, recalled: await known.recallFor(owner, messages) };
-    },
-    remember: async ({ messages }: State, config: RunnableConfig): Promise<Update> => {
-      const use = owned(config);
-      if (use === undefined) return {};
-      return { memory_updated: await use.memory.remember(use.owner, messages, config) };
-    },
+    memory,
   };
 }
 
 const modelNode =
-  ({ model, context, settings, recalledWords }: Parts) =>
+  ({ model, context, settings, memory }: Parts) =>
   async (state: State, config: RunnableConfig): Promise<Update> => {
     const { messages, compaction, max_steps: maxSteps } = state;
     const stop = guardStop(messages, limitsOf(settings, maxSteps));
@@ -134,7 +106,7 @@ const modelNode =
     const chosen = await context.contextOf(state);
     if (chosen.plan(state).kind === 'summarise' && compaction.at !== messages.length)
       return { compaction: { at: messages.length, outcome: 'due' } };
-    const prompt = chosen.assemble(state, { recalled: await recalledWords(state, config) });
+    const prompt = chosen.assemble(state, { recalled: await memory.words(state, config) });
     const reply = await callModel(model, prompt.messages, config);
     const counted: { usage_metadata?: UsageMetadata | undefined } = reply;
     if (hasCap(settings))

@@ -4,7 +4,7 @@ import type { RunnableConfig } from '@langchain/core/runnables';
 import { END, START, StateGraph } from '@langchain/langgraph';
 import { speakerOf, textOf } from '../../memory/context/message.js';
 import type { MemoryStore } from '../../memory/store.js';
-import { createUserMemory, ownerOf } from '../user-memory.js';
+import { memoryNodes } from '../user-memory.js';
 import type { AreaShown } from './answer.js';
 import { decide, type Decision } from './decide.js';
 import type { Library, Passage } from './library.js';
@@ -26,8 +26,9 @@ const offeredAreas = 12;
 export function createSupport(deps: SupportDeps) {
   const { library } = deps;
   const writer = createWriter(deps);
-  const memory = deps.memory && createUserMemory(deps.memory, deps.now ?? (() => new Date()));
-  const userOf = (config: RunnableConfig) => (memory === undefined ? undefined : ownerOf(config));
+  const memory = memoryNodes(deps.memory, deps.now);
+  const whenAnswered = (_: State, config: RunnableConfig) =>
+    memory.isFor(config) ? 'remember' : END;
 
   return new StateGraph({ state: SupportState, input: SupportInput, output: SupportOutput })
     .addNode('summarise', async (state, config) => {
@@ -45,12 +46,7 @@ export function createSupport(deps: SupportDeps) {
       }),
     }))
     .addNode('answer', (state, config) => answer(state, { writer, library }, config))
-    .addNode('remember', async ({ messages }, config) => {
-      const owner = userOf(config);
-      return owner === undefined || memory === undefined
-        ? {}
-        : { user_id: owner.userId, memory_updated: await memory.remember(owner, messages, config) };
-    })
+    .addNode('remember', memory.remember)
     .addConditionalEdges(
       START,
       async (state) => {
@@ -66,8 +62,8 @@ export function createSupport(deps: SupportDeps) {
       ['search', 'reply'],
     )
     .addEdge('search', 'answer')
-    .addConditionalEdges('answer', afterReply(userOf), ['remember', END])
-    .addConditionalEdges('reply', afterReply(userOf), ['remember', END])
+    .addConditionalEdges('answer', whenAnswered, ['remember', END])
+    .addConditionalEdges('reply', whenAnswered, ['remember', END])
     .addEdge('remember', END)
     .compile({ name: 'support' });
 }
@@ -79,10 +75,6 @@ const freshTurn = {
   ...{ clarification_needed: false, memory_updated: false, is_completed: false },
   asked_area: null,
 };
-
-const afterReply =
-  (userOf: (config: RunnableConfig) => unknown) => (_: State, config: RunnableConfig) =>
-    userOf(config) === undefined ? END : 'remember';
 
 const offered = (library: Library) => library.areas().slice(0, offeredAreas);
 const titles = (library: Library): string[] => offered(library).map(({ title }) => title);
