@@ -70,7 +70,7 @@ export const mutants: readonly Mutant[] = [
       },
     ],
     breaks: ['zombie-claim'],
-    mix: { 'worker-pause': 1 },
+    mix: { 'claim-pause': 1 },
     gapMs: [100, 300],
     pace: { thinkMs: [0, 100], modelMs: [3_000, 6_000] },
   },

@@ -9,6 +9,7 @@ export const usualMix: Readonly<Record<FaultKind, number>> = {
   'worker-kill': 5,
   'gateway-kill': 3,
   'worker-pause': 3,
+  'claim-pause': 1,
   'process-kill': 4,
   'process-pause': 2,
   'cut-before-commit': 3,
@@ -26,6 +27,7 @@ const lengths: Readonly<Record<FaultKind, readonly [number, number]>> = {
   'gateway-kill': [0, 1_000],
   'process-kill': [0, 500],
   'worker-pause': pauseMs,
+  'claim-pause': pauseMs,
   'process-pause': pauseMs,
   'cut-before-commit': [500, 1_500],
   'cut-after-commit': [500, 1_500],
@@ -61,7 +63,8 @@ export function planFaults(choices: Random, options: PlanOptions): readonly Faul
 }
 
 /** A pause is long, and other faults go on meanwhile. */
-export const lastsBeside = (kind: FaultKind): boolean => kind === 'worker-pause';
+export const lastsBeside = (kind: FaultKind): boolean =>
+  kind === 'worker-pause' || kind === 'claim-pause';
 
 export const shownPlan = (plan: readonly Fault[]): string =>
   plan

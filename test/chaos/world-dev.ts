@@ -80,6 +80,7 @@ export async function devWorld(model: JournaledModel, options: WorldOptions): Pr
         case 'gateway-kill':
         case 'worker-kill':
         case 'worker-pause':
+        case 'claim-pause':
         case 'cut-before-commit':
         case 'cut-after-commit':
         case 'cut-all':

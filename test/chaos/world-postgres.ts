@@ -11,6 +11,7 @@ import { startPostgres } from '../support/postgres-server.mjs';
 import { everthread, untilReady } from '../support/processes.js';
 import { testCli } from '../support/temporal-server.js';
 import { until } from '../support/until.js';
+import { type ClaimPauses, claimPauses } from './claim-pause.js';
 import { lookInto } from './look-into.js';
 import type { JournaledModel } from './model.js';
 import type { Random } from './random.js';
@@ -28,7 +29,7 @@ import {
 } from './world.js';
 
 const kinds: readonly FaultKind[] = [
-  ...(['gateway-kill', 'worker-kill', 'worker-pause', 'cut-before-commit'] as const),
+  ...(['gateway-kill', 'worker-kill', 'worker-pause', 'claim-pause', 'cut-before-commit'] as const),
   ...(['cut-after-commit', 'cut-all', 'postgres-restart', 'temporal-restart'] as const),
 ];
 
@@ -54,6 +55,7 @@ export async function postgresWorld(model: JournaledModel, options: WorldOptions
   await look(noteChanges);
 
   const deaths: string[] = [];
+  const claims = await claimPauses(folder, options.bin);
   const ports = [await freePort(), await freePort()];
   const gateways = ports.map((port, n) =>
     keep(`gateway ${n}`, deaths, () =>
@@ -61,10 +63,12 @@ export async function postgresWorld(model: JournaledModel, options: WorldOptions
     ),
   );
   const workers = [0, 1, 2].map((n) =>
-    keep(`worker ${n}`, deaths, () => everthread(['worker'], env, [], options.bin)),
+    keep(`worker ${n}`, deaths, () =>
+      everthread(['worker'], { ...env, ...claims.env }, [], options.bin),
+    ),
   );
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
-  const parts: Parts = { gateways, workers, proxy, postgres, temporal };
+  const parts: Parts = { gateways, workers, claims, proxy, postgres, temporal };
   const heal = async (): Promise<void> => {
     proxy.onWrite(() => 'pass');
     for (const kept of [...gateways, ...workers]) {
@@ -101,6 +105,7 @@ export async function postgresWorld(model: JournaledModel, options: WorldOptions
 interface Parts {
   readonly gateways: readonly Kept[];
   readonly workers: readonly Kept[];
+  readonly claims: ClaimPauses;
   readonly proxy: Awaited<ReturnType<typeof cuttingProxy>>;
   readonly postgres: Awaited<ReturnType<typeof startPostgres>>;
   readonly temporal: KeptTemporal;
@@ -110,7 +115,7 @@ interface Parts {
 const cutShare = 0.3;
 
 async function apply(parts: Parts, fault: Fault, choices: Random): Promise<void> {
-  const { gateways, workers, proxy, postgres, temporal } = parts;
+  const { gateways, workers, claims, proxy, postgres, temporal } = parts;
   const cutting = async (when: 'before' | 'after'): Promise<void> => {
     proxy.onWrite(() => (choices.chance(cutShare) ? when : 'pass'));
     await pause(fault.lengthMs);
@@ -130,6 +135,10 @@ async function apply(parts: Parts, fault: Fault, choices: Random): Promise<void>
       worker.pause();
       await pause(fault.lengthMs);
       if (worker.paused) worker.resume();
+      return;
+    }
+    case 'claim-pause': {
+      await claims.apply(workers, fault.lengthMs);
       return;
     }
     case 'cut-before-commit': {

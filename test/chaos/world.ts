@@ -13,6 +13,7 @@ export type FaultKind =
   | 'gateway-kill'
   | 'worker-kill'
   | 'worker-pause'
+  | 'claim-pause'
   | 'process-kill'
   | 'process-pause'
   | 'cut-before-commit'

@@ -5,8 +5,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { openStorage } from '../../storage/open.js';
+import { crashPreload } from '../support/crash-preload.js';
 import { emptyTarget } from '../support/database.js';
 import { startMortal } from '../support/mortal.js';
 import type { Mortal } from '../support/mortal.js';
@@ -162,8 +162,7 @@ describe.each(['sqlite', 'postgres'] as const)('a migration dies, %s', (kind) =>
         await once(proc.child, 'exit');
         return proc;
       };
-      const preload = pathToFileURL(path.resolve('test/support/arm-crash-points.mjs')).href;
-      const dying = { NODE_OPTIONS: `--import=${preload}`, EVERTHREAD_TEST_CRASH: crash };
+      const dying = { ...crashPreload, EVERTHREAD_TEST_CRASH: crash };
       expect((await run('migrate', dying)).child.signalCode).toBe('SIGKILL');
       if (kind === 'postgres') {
         const refused = await run('worker', { TEMPORAL_ADDRESS: '127.0.0.1:1' });

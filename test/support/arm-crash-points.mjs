@@ -3,10 +3,12 @@
  * EVERTHREAD_TEST_CRASH=in-migration:3 kills this process when the point is reached for the third time;
  * EVERTHREAD_TEST_CRASH_FOLDER=/tmp/x kills whichever process is the first to reach the point of a file that is put there
  * while it runs, `after-commit@some-thread` (that thread only) or `after-sweep@` (any). The file goes as the process dies.
+ * EVERTHREAD_TEST_BUILD is the folder of the build that is run, when it is not this one.
  * `in-workflow-task@` is one more point of the second kind. `in-migration:3:pause`, or a file that says `pause`, stops the process with SIGSTOP until somebody sends SIGCONT.
  */
 import { readFileSync, unlinkSync } from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { isMainThread, parentPort } from 'node:worker_threads';
 
 const { EVERTHREAD_TEST_CRASH: once, EVERTHREAD_TEST_CRASH_FOLDER: folder } = process.env;
@@ -14,7 +16,9 @@ const { EVERTHREAD_TEST_CRASH: once, EVERTHREAD_TEST_CRASH_FOLDER: folder } = pr
 // Worker threads (the SDK runs workflows in some) load this too; the points are those of the main thread.
 if (!isMainThread && folder !== undefined) endInWorkflowTask(byFile(folder));
 if (isMainThread && (once !== undefined || folder !== undefined)) {
-  const { armCrashPoints } = await import('../../dist/contracts/crash-point.js');
+  const build = path.resolve(process.env.EVERTHREAD_TEST_BUILD ?? '.', 'dist');
+  const points = pathToFileURL(path.join(build, 'contracts/crash-point.js')).href;
+  const { armCrashPoints } = await import(points);
   armCrashPoints(once === undefined ? byFile(folder) : byCount(once));
 }
 

@@ -7,11 +7,11 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { CrashPoint } from '../../contracts/crash-point.js';
 import { workflowIdOf } from '../../contracts/protocol.js';
 import { connectTemporal } from '../../temporal/connection.js';
 import { freePort } from '../../temporal/ports.js';
+import { crashPreload } from './crash-preload.js';
 import { createPostgresDatabase, onPostgres } from './database.js';
 import { everthread, startCluster, untilReady } from './processes.js';
 import type { Proc } from './processes.js';
@@ -65,7 +65,6 @@ export interface Mortal {
   stop(): Promise<void>;
 }
 
-const preload = pathToFileURL(path.resolve('test/support/arm-crash-points.mjs')).href;
 /** Two minutes: longer than a sweeper's silence and its first pauses. */
 const ageTurn = `UPDATE et_turns SET accepted_at_ms = accepted_at_ms - 120000, alive_at_ms = alive_at_ms - 120000
   WHERE thread_id = $1`;
@@ -77,7 +76,7 @@ export async function startMortal(
 ): Promise<Mortal> {
   const folder = await mkdtemp(path.join(tmpdir(), 'everthread-mortal-'));
   const armed = {
-    NODE_OPTIONS: `--import=${preload}`,
+    ...crashPreload,
     EVERTHREAD_TEST_CRASH_FOLDER: folder,
     ...env,
   };
