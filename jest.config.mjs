@@ -15,6 +15,7 @@ export default {
   // Sources are named .js in imports; a package's `x.json.js` is a script of that name.
   moduleNameMapper: { '^(\\.{1,2}/.*)(?<!\\.json)\\.js$': '$1' },
   transform: { '^.+\\.ts$': ['@swc/jest'] },
+  setupFiles: ['<rootDir>/test/support/in-root.mjs'],
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   maxWorkers: 2,

@@ -1,11 +1,15 @@
-/** The machine's own nginx in front of a gateway, with its default buffering. */
+/** The machine's own nginx in front of gateways. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { freePort } from '../temporal/ports.js';
 import { until } from '../test/support/until.js';
-import type { Stage } from './stage.js';
+
+export interface Nginx {
+  readonly url: string;
+  stop(): Promise<void>;
+}
 
 const places = [
   '/usr/sbin/nginx',
@@ -14,33 +18,47 @@ const places = [
   '/opt/homebrew/bin/nginx',
 ];
 
-/** Its address; undefined when the machine has no nginx. */
-export async function startNginx(stage: Stage, upstream: string): Promise<string | undefined> {
+/**
+ * @param folder takes its configuration, log and temporary files
+ * @param siteAt what stands in the `http` block, for the port to listen on
+ * @returns undefined when the machine has no nginx
+ */
+export async function startNginx(
+  folder: string,
+  siteAt: (port: number) => string,
+): Promise<Nginx | undefined> {
   const binary = places.find((place) => existsSync(place));
   if (binary === undefined) return undefined;
-  const folder = stage.folder('nginx');
   const port = await freePort();
   const file = path.join(folder, 'nginx.conf');
-  writeFileSync(file, configOf(folder, port, upstream));
+  writeFileSync(file, mainOf(folder, siteAt(port)));
   const child = spawn(binary, ['-p', folder, '-c', file, '-e', path.join(folder, 'error.log')], {
     stdio: 'ignore',
   });
   const killAtExit = (): boolean => child.kill('SIGTERM');
   process.once('exit', killAtExit);
-  stage.parts.add(child, async () => {
-    process.off('exit', killAtExit);
-    const gone = once(child, 'exit');
-    if (child.kill('SIGTERM')) await gone;
-  });
   const url = `http://127.0.0.1:${port}`;
   await until('nginx', async () =>
     (await fetch(`${url}/healthz`).catch(() => null)) ? true : undefined,
   );
-  return url;
+  return {
+    url,
+    stop: async () => {
+      process.off('exit', killAtExit);
+      const gone = once(child, 'exit');
+      if (child.kill('SIGTERM')) await gone;
+    },
+  };
 }
 
 /** Nothing about buffering: what a person gets who writes three lines. */
-const configOf = (folder: string, port: number, upstream: string): string => `
+export const plainSite = (upstream: string) => (port: number) => `
+  server {
+    listen 127.0.0.1:${port};
+    location / { proxy_pass ${upstream}; }
+  }`;
+
+const mainOf = (folder: string, site: string): string => `
 daemon off;
 pid ${folder}/nginx.pid;
 events {}
@@ -51,9 +69,6 @@ http {
   fastcgi_temp_path ${folder}/fastcgi;
   uwsgi_temp_path ${folder}/uwsgi;
   scgi_temp_path ${folder}/scgi;
-  server {
-    listen 127.0.0.1:${port};
-    location / { proxy_pass ${upstream}; }
-  }
+${site}
 }
 `;

@@ -1,18 +1,11 @@
 /** The settings of the agents that ship. */
+import type { AgentSettings } from '../agents/agent-settings.js';
 import type { SettingReader } from './problems.js';
 import * as shape from './shapes.js';
 
-export interface AgentConfig {
-  /** Most tokens of one request to the model. */
-  readonly contextBudgetTokens: number;
+export interface AgentConfig extends AgentSettings {
   /** Model that summarises; null takes the agent's own. */
   readonly summaryModel: string | null;
-  /** Model calls per turn. */
-  readonly maxSteps: number;
-  readonly maxTurnTokens: number | null;
-  readonly maxTurnCost: number | null;
-  /** Per million tokens. */
-  readonly prices: { readonly input: number; readonly output: number };
 }
 
 /** System prompt, tools, summary and recalled memory must leave room for a conversation. */

@@ -13,7 +13,7 @@ export type ProposeFacts = (messages: readonly MessageLike[]) => Promise<readonl
 /** Where the messages come from, and what the gate may trust. */
 export interface ExtractFrom {
   readonly threadId: string;
-  /** Names the range within the thread; part of the batch's key. */
+  /** Names the range within the thread, and in no other epoch of it; part of the batch's key. */
   readonly range: string;
   readonly mask: Mask;
   readonly trustedTools?: readonly string[];

@@ -14,7 +14,7 @@ export interface MemoryOwner {
 
 /** What one range of a thread leaves. */
 export interface MemoryBatch {
-  /** `<thread>:<epoch>:<range>`. A key that was written once writes nothing again, so a retry is harmless. */
+  /** `<thread>:<range>`, never of two epochs of one thread. A key that was written once writes nothing again, so a retry is harmless. */
   readonly key: string;
   readonly threadId: string;
   readonly accepted: readonly Extract<Verdict, { kind: 'accepted' }>[];

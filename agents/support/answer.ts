@@ -1,7 +1,7 @@
 /** From passages to an answer: by rules, in the documents' own words, or by a model that is shown nothing else. */
 import { HumanMessage, type BaseMessage } from '@langchain/core/messages';
+import { beforeNewestQuestion } from '../../memory/context/context.js';
 import { elideMiddle } from '../../memory/context/cut-text.js';
-import { speakerOf } from '../../memory/context/message.js';
 import type { Tokenizer } from '../../memory/context/tokens.js';
 import type { Language } from './language.js';
 import type { Passage } from './library.js';
@@ -63,9 +63,7 @@ export function withPassages(
   const head = tokenizer.count(passagesHead) + messageTokens;
   const shown = elideMiddle(said, Math.max(1, room - head), tokenizer);
   const note = new HumanMessage(`${passagesHead}\n\n${shown}`);
-  const at = prompt.findLastIndex((message) => speakerOf(message) === 'user');
-  const place = at === -1 ? prompt.length : at;
-  return [...prompt.slice(0, place), note, ...prompt.slice(place)];
+  return beforeNewestQuestion(prompt, note);
 }
 
 /** What the frame of a message and its line breaks cost. */

@@ -6,8 +6,6 @@ import { allTerms, isVague, readQuestion, type Question } from './question.js';
 
 /** What support asked the user, and has no answer to yet. */
 export interface Asked {
-  /** The vague message. */
-  readonly about: string;
   /** Ids of the areas, in the order in which they were offered. */
   readonly offered: readonly string[];
 }

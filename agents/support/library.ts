@@ -1,6 +1,7 @@
 /** The documents that support answers from: areas to choose from, and a search that abstains. Read once, at the first use. */
 import MiniSearch from 'minisearch';
 import { headOf } from '../../memory/context/cut-text.js';
+import { weightOf } from '../../memory/search/rank.js';
 import { termsOf } from '../../memory/search/terms.js';
 import { readMarkdownFolder, type Section } from '../markdown-folder.js';
 
@@ -135,7 +136,8 @@ function hits(
   const { area, anyFit, skip = [] } = wanted;
   const asked = new Set(terms);
   if (asked.size === 0) return [];
-  const weight = weightIn(opened);
+  const weight = (term: string): number =>
+    weightOf(opened.holding.get(term) ?? 0, opened.passages.length);
   const whole = [...asked].reduce((sum, term) => sum + weight(term), 0);
   return opened.index
     .search([...asked].join(' '), { combineWith: 'OR', tokenize: (text) => text.split(' '), boost })
@@ -147,11 +149,3 @@ function hits(
     })
     .filter(({ coverage }) => anyFit === true || coverage >= leastCoverage);
 }
-
-/** Rare terms weigh more. A term that stands nowhere weighs most: it is what was asked and is not known. */
-const weightIn =
-  ({ passages, holding }: Opened) =>
-  (term: string): number => {
-    const found = holding.get(term) ?? 0;
-    return Math.log(1 + (passages.length - found + 0.5) / (found + 0.5));
-  };

@@ -15,9 +15,7 @@ const sourceSchema = passageSchema.omit({ text: true, area: true });
 /** Where an answer comes from. */
 export type Source = z.output<typeof sourceSchema>;
 
-const askedSchema = z
-  .strictObject({ about: z.string().max(2_000), offered: z.array(z.string()).max(50) })
-  .nullable();
+const askedSchema = z.strictObject({ offered: z.array(z.string()).max(50) }).nullable();
 
 const language = z.enum(['en', 'es', 'ko', 'zh']);
 const terms = z.array(z.string()).readonly();

@@ -1,5 +1,5 @@
 /** The support graph: a vague message is asked back, every other one is answered from the documents or not at all (U1-U4). */
-import { AIMessage, type BaseMessage } from '@langchain/core/messages';
+import { AIMessage } from '@langchain/core/messages';
 import type { RunnableConfig } from '@langchain/core/runnables';
 import { END, START, StateGraph } from '@langchain/langgraph';
 import { speakerOf, textOf } from '../../memory/context/message.js';
@@ -38,7 +38,7 @@ export function createSupport(deps: SupportDeps) {
       return done?.kind === 'summarised' ? { summary: done.summary } : {};
     })
     .addNode('understand', (state) => ({ ...freshTurn, decision: decisionFor(state, library) }))
-    .addNode('reply', ({ messages, decision }) => fixedReply(messages, decision, library))
+    .addNode('reply', ({ decision }) => fixedReply(decision, library))
     .addNode('search', ({ decision, sources }) => ({
       passages: found(decision, library, {
         limit: writer.mostPassages,
@@ -92,17 +92,13 @@ function decisionFor({ messages, asked_area, category }: State, library: Library
 }
 
 /** What is said without a look at the documents' text. */
-function fixedReply(messages: readonly BaseMessage[], decision: Decision | null, library: Library) {
+function fixedReply(decision: Decision | null, library: Library) {
   const { whichArea, whatThereIs, ...say } = phrases[decision?.language ?? 'en'];
-  const question = messages.findLast((m) => speakerOf(m) === 'user');
   if (decision?.kind === 'clarify')
     return {
       messages: [new AIMessage(whichArea(titles(library)))],
       ...{ category: 'unclear', clarification_needed: true, sources: [] },
-      asked_area: {
-        about: question === undefined ? '' : textOf(question).slice(0, 500),
-        offered: offered(library).map(({ id }) => id),
-      },
+      asked_area: { offered: offered(library).map(({ id }) => id) },
     };
   const what = decision?.kind === 'say' ? decision.what : 'areas';
   return {

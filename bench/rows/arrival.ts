@@ -10,7 +10,7 @@ import {
 } from '../../test/support/arrivals.js';
 import { startCluster } from '../../test/support/processes.js';
 import { percentiles } from '../load.js';
-import { startNginx } from '../nginx.js';
+import { plainSite, startNginx } from '../nginx.js';
 import { startPostgres } from '../postgres.js';
 import { quietEnv, startProduct } from '../product.js';
 import type { Stage } from '../stage.js';
@@ -73,9 +73,13 @@ async function clusterPlaces(stage: Stage): Promise<Place[]> {
 }
 
 async function behindNginx(stage: Stage, place: Place): Promise<Place[]> {
-  const url = await startNginx(stage, place.url);
-  if (url === undefined) stage.say('no nginx on this machine: its rows are left out');
-  return url === undefined ? [place] : [place, { name: `${place.name}, nginx`, url }];
+  const nginx = await startNginx(stage.folder('nginx'), plainSite(place.url));
+  if (nginx === undefined) {
+    stage.say('no nginx on this machine: its rows are left out');
+    return [place];
+  }
+  stage.parts.add(nginx, () => nginx.stop());
+  return [place, { name: `${place.name}, nginx`, url: nginx.url }];
 }
 
 const gapColumns = [

@@ -4,13 +4,18 @@ import { importGraphExport } from './graph-file.js';
 import { readProjectConfig, type GraphSpec } from './project-config.js';
 import type { PregelGraph } from './types.js';
 
-/** Imports the schema that a graph of langgraph.json names; undefined when it names none. @throws Error with the cause in words */
+/**
+ * Imports the schema that a graph of langgraph.json names; undefined when it names none.
+ * @param loading which loading of the project this is (loadings.ts)
+ * @throws Error with the cause in words
+ */
 export async function loadFields(
   folder: string,
   { name, fields }: Pick<GraphSpec, 'name' | 'fields'>,
+  loading = 0,
 ): Promise<FieldsSchema | undefined> {
   if (fields === undefined) return undefined;
-  const exported = await importGraphExport(folder, { name, ...fields });
+  const exported = await importGraphExport(folder, { name, ...fields }, loading);
   if (!isFieldsSchema(exported)) {
     throw new Error(`its fields ("${fields.exportName}" of ${fields.file}) are no zod object`);
   }

@@ -97,7 +97,7 @@ async function loadGraph(
   const exported = await importGraphExport(folder, spec, loading);
   const made = await graphOrFactory(exported);
   const { file: _file, exportName: _exportName, fields: _fields, ...named } = spec;
-  const fields = await loadFields(folder, spec);
+  const fields = await loadFields(folder, spec, loading);
   if (fields !== undefined) checkFieldsChannel(made.graph);
   const likely: ModuleFormat = isCommonJs(folder, spec) ? 'cjs' : 'esm';
   let modules = await modulesAs(likely);

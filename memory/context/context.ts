@@ -106,7 +106,9 @@ export function createContext(options: ContextOptions): Context {
         messages: [
           anchor,
           ...(head === '' ? [] : [made(head, 'summary')]),
-          ...beforeNewestQuestion(window.messages, note),
+          ...(note === ''
+            ? window.messages
+            : beforeNewestQuestion(window.messages, made(note, 'recalled'))),
         ],
         tokens: pinned + window.tokens,
         leftOut: window.leftOut,
@@ -134,9 +136,12 @@ function asProviderTool(tool: unknown): unknown {
   }
 }
 
-function beforeNewestQuestion(window: readonly BaseMessage[], note: string) {
-  if (note === '') return window;
-  const at = window.findLastIndex((m) => speakerOf(m) === 'user');
-  const place = at === -1 ? window.length : at;
-  return [...window.slice(0, place), made(note, 'recalled'), ...window.slice(place)];
+/** Puts a note just before the newest question, or at the end where there is none. */
+export function beforeNewestQuestion(
+  messages: readonly BaseMessage[],
+  note: BaseMessage,
+): BaseMessage[] {
+  const at = messages.findLastIndex((m) => speakerOf(m) === 'user');
+  const place = at === -1 ? messages.length : at;
+  return [...messages.slice(0, place), note, ...messages.slice(place)];
 }

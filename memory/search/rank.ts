@@ -46,7 +46,10 @@ export function rank(items: readonly Findable[], query: string, limit: number): 
   return hits.filter((hit) => hit.score >= best * keptShare).slice(0, limit);
 }
 
-/** Rare terms weigh more. A term that nothing holds weighs most: it is what was asked and is not known. */
+/** Rare terms weigh more. A term that none of `all` holds weighs most: it is what was asked and is not known. */
+export const weightOf = (holding: number, all: number): number =>
+  Math.log(1 + (all - holding + 0.5) / (holding + 0.5));
+
 function weightsOf(
   items: readonly Findable[],
   asked: readonly string[],
@@ -58,8 +61,5 @@ function weightsOf(
       if (n !== undefined) holding.set(term, n + 1);
     }
   }
-  const n = items.length;
-  return new Map(
-    [...holding].map(([term, df]) => [term, Math.log(1 + (n - df + 0.5) / (df + 0.5))]),
-  );
+  return new Map([...holding].map(([term, n]) => [term, weightOf(n, items.length)]));
 }

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
 interface Report {
@@ -103,6 +104,39 @@ test('a project with its own LangGraph runs on that copy', async () => {
     expect(failures).toEqual([]);
     for (const name of ['made', 'module'])
       expect(graphs[name]).toMatchObject({ ourCopy: false, ownBuilder: true, ownSaver: true });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test('F2 a later loading has the fields that are declared now', async () => {
+  await mkdir('.cache', { recursive: true });
+  const folder = await mkdtemp(path.resolve('.cache/fields-'));
+  const graph = { path: './graph.mjs', fields: './fields.mjs:fields' };
+  const declare = (name: string): string =>
+    `import { z } from 'zod';\nexport const fields = z.object({ ${name}: z.string() });\n`;
+  const files = {
+    'langgraph.json': JSON.stringify({ graphs: { form: graph } }),
+    'fields.mjs': declare('first'),
+    'graph.mjs': `import { Annotation, StateGraph } from '@langchain/langgraph';
+      export default new StateGraph(Annotation.Root({ fields: Annotation }))
+        .addNode('one', () => ({})).addEdge('__start__', 'one').compile();`,
+  };
+  const script = `import { writeFileSync } from 'node:fs';
+    const { loadProject } = await import(${JSON.stringify(pathToFileURL('dist/engine/project/load-project.js').href)});
+    const names = async (loading) => {
+      const { defaultGraph } = await loadProject('langgraph.json', { env: {}, loading });
+      return Object.keys(defaultGraph.fields.shape);
+    };
+    const before = await names(0);
+    writeFileSync('fields.mjs', ${JSON.stringify(declare('second'))});
+    console.log(JSON.stringify([before, await names(1)]));`;
+  try {
+    for (const [name, text] of Object.entries(files))
+      await writeFile(path.join(folder, name), text);
+    const args = ['--input-type=module', '-e', script];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder });
+    expect(JSON.parse(stdout)).toEqual([['first'], ['second']]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
