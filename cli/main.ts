@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { describeFailure } from './failure.js';
 import * as help from './help.js';
 import { threadsCommands } from './threads-command.js';
+import type { WorkerFlags } from './worker-command.js';
 
 /** As of a command that was called wrongly; 1 is a command that failed. */
 const usageExitCode = 2;
@@ -40,7 +41,7 @@ function commands(exit: (code: number) => void): Command {
     .version(packageVersion(), '-V, --version')
     .showHelpAfterError('(everthread --help tells what there is)')
     .exitOverride()
-    // `threads reset-to --version 7` has an option of that name, too.
+    // `threads reset-to --version 7` has an option of that name, too; the other commands get ours below.
     .enablePositionalOptions()
     .addHelpText('after', help.everthread);
 
@@ -65,10 +66,12 @@ function commands(exit: (code: number) => void): Command {
   program
     .command('worker')
     .description('run a worker, beside gateways in other processes')
+    .option('--build-id <id>', help.buildId)
+    .option('--deployment <name>', help.deployment)
     .addHelpText('after', help.worker)
-    .action(async () => {
+    .action(async (flags: WorkerFlags) => {
       const { worker } = await import('./worker-command.js');
-      exit(await worker());
+      exit(await worker(flags));
     });
   clusterCommands(program, exit);
   projectCommands(program, exit);
@@ -88,6 +91,8 @@ function commands(exit: (code: number) => void): Command {
       exit(await chat({ ...flags, ...(words.length > 0 && { message: words.join(' ') }) }));
     });
   temporalCommands(program.command('temporal').description('about the Temporal CLI'));
+  for (const command of program.commands)
+    if (command.name() !== 'threads') command.version(packageVersion(), '-V, --version');
   return program;
 }
 

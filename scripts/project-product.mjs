@@ -31,7 +31,7 @@ export async function startIn(folder, data) {
     ...{ NODE_OPTIONS: '', NO_COLOR: '1', LOG_LEVEL: 'warn', PORT: String(port) },
     ...{ EVERTHREAD_DATA: data, EVERTHREAD_STORAGE: 'sqlite' },
     ...{ EVERTHREAD_TEMPORAL_PORT: '0', EVERTHREAD_TEMPORAL_UI_PORT: '0' },
-    EVERTHREAD_TEST_CRASH_FOLDER: crashes,
+    ...{ EVERTHREAD_TEST_CRASH_FOLDER: crashes, EVERTHREAD_TEST_BUILD: root },
   };
   let child;
   let text = '';

@@ -1,6 +1,4 @@
 // Runs the projects of test/projects as their own folders say: installed from their own lockfiles, nothing added or changed.
-// Usage: npm run projects [-- options name...]. --engine leaves the product out, --all kills under each graph, --upgrade only
-// takes a thread from one version to the next.
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -145,6 +143,14 @@ async function upgradeOf(older, newer) {
   }
 }
 
+const usage = `npm run projects [-- options name...]: the projects langgraph-* of test/projects, or those that are named
+  --engine   the engine alone, without the product
+  --all      kills the product under each graph, not only under ${[...killed].join(', ')}
+  --upgrade  only takes a thread from one version to the next`;
+if (process.argv.includes('--help')) {
+  console.log(usage);
+  process.exit(0);
+}
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
 const all = process.argv.includes('--all');
 const upgradeOnly = process.argv.includes('--upgrade');

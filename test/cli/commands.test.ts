@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { devBanner } from '../../cli/banner.js';
@@ -40,6 +40,13 @@ describe('help', () => {
     const { code, stdout } = await runCli(args);
     expect(code).toBe(0);
     for (const word of words) expect(stdout).toContain(word);
+  });
+
+  test('each command tells the version, except where a version is what is asked for', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    for (const args of [['--version'], ['dev', '--version'], ['worker', '-V']])
+      expect(await runCli(args)).toMatchObject({ code: 0, stdout: `${version}\n` });
+    expect((await runCli(['threads', 'reset-to', 'a'])).stderr).toContain('--version <n>');
   });
 
   test('every setting that help names exists', () => {
