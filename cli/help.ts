@@ -3,6 +3,10 @@ export const summary = 'LangGraph.js agents as durable Temporal threads.';
 export const allowRemote =
   'let HOST be an address that other machines can reach (the gateway has no authentication yet)';
 
+export const buildId =
+  'the build of this worker: it takes turns once "everthread deploy current" names it';
+export const deployment = 'the worker deployment that the build belongs to (default: everthread)';
+
 export const everthread = `
 First steps:
   everthread init my-agent             a new project
@@ -91,7 +95,8 @@ ${graphsAndModel}
 
 export const worker = `
 Runs the turns of threads. Needs PostgreSQL, migrated by "everthread migrate", and a Temporal
-server. SIGTERM hands running turns over to other workers at the next superstep border.
+server. SIGTERM hands running turns over to other workers at the next superstep border. With a build
+id it gets turns only while its build is current or ramping; see "everthread deploy".
 
 Example:
   EVERTHREAD_POSTGRES_URL=postgresql://me:secret@db/everthread TEMPORAL_ADDRESS=temporal:7233 \\
@@ -99,6 +104,7 @@ Example:
 
 Settings:
 ${cluster}
+  EVERTHREAD_BUILD_ID                  the same as --build-id; also EVERTHREAD_DEPLOYMENT
 ${graphsAndModel}
 ${agents}
 ${times}`;

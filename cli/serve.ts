@@ -30,6 +30,8 @@ interface ServeContext {
 export interface Served<R extends Running> {
   readonly command: Exclude<Command, 'migrate' | 'operate'>;
   readonly allowRemote?: boolean | undefined;
+  /** Of the command line; they win over the environment's. */
+  readonly settings?: Environment;
   start(context: ServeContext): Promise<R>;
   /** Tells that it is ready. */
   onReady(running: R, context: ServeContext): void;
@@ -79,10 +81,14 @@ async function started<R extends Running>(
   }
 }
 
-function contextOf({ command, allowRemote }: Pick<Served<Running>, 'command' | 'allowRemote'>) {
+function contextOf({
+  command,
+  allowRemote,
+  settings,
+}: Pick<Served<Running>, 'command' | 'allowRemote' | 'settings'>) {
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   const stopAsked = listenForStop(say);
-  const env = readEnvironment({ withDotenv: command === 'dev' });
+  const env = { ...readEnvironment({ withDotenv: command === 'dev' }), ...settings };
   const config = resolveConfig(env, { command, ...(allowRemote === true && { allowRemote }) });
   const log = logOf(config, env);
   // A promise that a graph forgot to await must not end the turns of all other threads.

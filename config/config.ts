@@ -4,6 +4,7 @@ import path from 'node:path';
 import { resolveAgents } from './agents.js';
 import type { AgentConfig } from './agents.js';
 import { whyNotAFolder } from './data-folder.js';
+import { resolveDeployment, type DeploymentConfig } from './deployment.js';
 import { temporalVariables, unknownVariables } from './env.js';
 import type { Environment } from './env.js';
 import { resolveMetrics, type MetricsConfig } from './metrics.js';
@@ -46,6 +47,7 @@ export interface Config extends Times {
   readonly temporal: TemporalConfig;
   readonly namespace: string;
   readonly taskQueue: string;
+  readonly deployment: DeploymentConfig;
   /** The `langgraph.json` to serve; null serves the shipped graphs. */
   readonly graphConfig: string | null;
   /** `builtin`, or what `initChatModel` takes. */
@@ -87,6 +89,7 @@ export function resolveConfig(env: Environment, options: ConfigOptions): Config 
     temporal: resolveTemporal(reader, env, command),
     namespace: reader.read('TEMPORAL_NAMESPACE', temporalName, 'default'),
     taskQueue: reader.read('EVERTHREAD_TASK_QUEUE', temporalName, 'everthread'),
+    deployment: resolveDeployment(reader, command),
     graphConfig: resolveGraphConfig(reader, inFolder),
     model: reader.read('EVERTHREAD_MODEL', shape.model, 'builtin'),
     agents: resolveAgents(reader),

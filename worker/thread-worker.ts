@@ -3,6 +3,8 @@ import { Worker } from '@temporalio/worker';
 import type { NativeConnection } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
 import type { RunTurnDeps } from '../activities/run-turn.js';
+import type { DeploymentConfig } from '../config/deployment.js';
+import { versionedAs } from './versioned.js';
 
 export interface ThreadWorkerOptions {
   readonly connection: NativeConnection;
@@ -12,6 +14,7 @@ export interface ThreadWorkerOptions {
   readonly bundlePath: string;
   /** How long a drain may take before runs are abandoned to another worker. */
   readonly shutdownGraceMs: number;
+  readonly deployment?: DeploymentConfig;
 }
 
 export interface ThreadWorker {
@@ -49,6 +52,7 @@ export async function startThreadWorker(
     connection: options.connection,
     namespace: options.namespace,
     taskQueue: options.taskQueue,
+    ...versionedAs(options.deployment),
     workflowBundle: { codePath: options.bundlePath },
     activities: createActivities(deps),
     maxConcurrentActivityTaskExecutions: maxTurnsAtOnce,

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { liveRuns } from '../activities/live-runs.js';
 import { loopWatch } from '../activities/loop-watch.js';
+import type { DeploymentConfig } from '../config/deployment.js';
 import type { Relay } from '../contracts/frames.js';
 import type { LoadedGraph } from '../engine/project/types.js';
 import type { Storage } from '../storage/port.js';
@@ -41,6 +42,8 @@ export interface WorkerSideSettings {
   /** The langgraph.json of the graphs; threads load it again. */
   readonly graphConfig?: string | null;
   readonly isolation?: IsolationSettings;
+  /** Absent, or without a build id: unversioned. */
+  readonly deployment?: DeploymentConfig;
 }
 
 export interface WorkerSide {
@@ -76,6 +79,7 @@ export async function startWorkerSide(
       taskQueue: settings.taskQueue,
       bundlePath: settings.bundlePath ?? builtBundlePath,
       shutdownGraceMs: settings.drainMs,
+      ...(settings.deployment && { deployment: settings.deployment }),
     },
   );
   const stopSweeping = startSweeper(

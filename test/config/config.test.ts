@@ -61,6 +61,7 @@ describe('defaults', () => {
       drainMs: 5_000,
       logLevel: 'info',
       metrics: null,
+      deployment: { name: 'everthread', buildId: null },
       unknownVariables: [],
     });
   });
