@@ -65,16 +65,10 @@ export const turnRequestSchema = z
     input: z.json().optional(),
     resume: z.json().optional(),
     command: commandSchema.optional(),
-    /** Goes on from the state that this version left, in the place of the newest. */
+    /** Goes on from the state that this version left, in the place of the newest; a resume answers what it asked. */
     from_version: z.int().min(1).optional(),
     ...turnOptions,
   })
-  .refine(
-    (b) =>
-      b.from_version === undefined ||
-      !(Object.hasOwn(b, 'resume') || (b.command && 'resume' in b.command)),
-    'a resume answers the newest version; from_version goes with a message, an input or a command',
-  )
   .refine(
     (b) =>
       ['message', 'input', 'resume', 'command'].filter((k) => Object.hasOwn(b, k)).length === 1,
@@ -201,6 +195,8 @@ export const threadReplySchema = z.object({
       attempts: z.int(),
     })
     .optional(),
+  /** Of the worker that took the last turn; absent when it had none. */
+  build_id: z.string().optional(),
 });
 export type ThreadReply = z.infer<typeof threadReplySchema>;
 
@@ -264,6 +260,10 @@ export const historyReplySchema = z.object({
       status: turnStatusSchema,
       checkpoint_id: z.string().nullable(),
       settled_at: z.iso.datetime(),
+      /** What a fork or a reset went on from. */
+      from_version: z.int().optional(),
+      /** The newest state does not stand on it: a fork or a reset has left it behind. */
+      left_behind: z.literal(true).optional(),
     }),
   ),
   /** The `before` of the next page; null at the end. */

@@ -1,6 +1,6 @@
 /** P9 accept, with the checks of P7: one body, under the thread lock. A refusal has written nothing. */
 import { reachCrashPoint } from '../contracts/crash-point.js';
-import { isEdit, isFieldEdit } from '../contracts/turn-input.js';
+import { isEdit, isFieldEdit, startsAt } from '../contracts/turn-input.js';
 import { cancelUnsettled } from './cancel.js';
 import { listening } from './listening.js';
 import type { Accepted, AcceptTurn, TurnRecord } from './port.js';
@@ -98,7 +98,7 @@ function* refusalOf(input: AcceptTurn, base: Base): Tx<Refusal | undefined> {
     return { kind: 'user_mismatch' };
   }
   if (busy && input.multitask === 'reject') return { kind: 'turn_in_progress' };
-  if (input.input.kind === 'resume' && (busy || base.head_status !== 'interrupted')) {
+  if (input.input.kind === 'resume' && !(yield* takesAnswer(input, base))) {
     return { kind: 'resume_stale' };
   }
   if (isFieldEdit(input.input) && !busy && base.head_status === 'interrupted') {
@@ -117,6 +117,17 @@ function* refusalOf(input: AcceptTurn, base: Base): Tx<Refusal | undefined> {
     return { kind: 'queue_full' };
   }
   return undefined;
+}
+
+/** P7. What an earlier version asked does not change: a fork may wait for its place among other turns. */
+function* takesAnswer(input: AcceptTurn, base: Base): Tx<boolean> {
+  const version = startsAt(input.input);
+  if (version === undefined) return !hasUnsettled(base) && base.head_status === 'interrupted';
+  const found = yield* first<{ status: string }>(
+    `SELECT status FROM et_turns WHERE tenant = $1 AND thread_id = $2 AND epoch = $3 AND version = $4`,
+    ...[input.thread.tenant, input.thread.threadId, base.epoch, version],
+  );
+  return found?.status === 'interrupted';
 }
 
 /** The difference of two columns bounds the number; only near the cap the rows are counted (a waiting one may be cancelled). */
@@ -148,12 +159,12 @@ const userOf = ({ input }: AcceptTurn): string | null =>
   isEdit(input) ? null : (input.userId ?? null);
 
 function* insertTurn(input: AcceptTurn, base: Base, graph: string): Tx<TurnRecord> {
-  const resumes = input.input.kind === 'resume';
+  const resumes = input.input.kind === 'resume' && startsAt(input.input) === undefined;
   const row = yield* first<TurnRow>(
     `INSERT INTO et_turns (tenant, thread_id, epoch, seq, turn_id, status, graph, stream, if_version, resume_version,
        resume_interrupts, fence, released, step, has_rows, has_draft, tries, losses, spent_ms, alive_at_ms,
-       accepted_at_ms, input, response)
-     VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10, 0, 0, 0, 0, 0, 0, 0, 0, {now}, {now}, $11, '')
+       accepted_at_ms, input, response, from_version)
+     VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10, 0, 0, 0, 0, 0, 0, 0, 0, {now}, {now}, $11, '', $12)
      RETURNING ${turnColumns}`,
     ...[input.thread.tenant, input.thread.threadId, base.epoch, base.next_seq, input.turnId, graph],
     ...[
@@ -163,6 +174,7 @@ function* insertTurn(input: AcceptTurn, base: Base, graph: string): Tx<TurnRecor
     ],
     resumes ? interruptIds(base.interrupts) : null,
     canonicalJson(input.input),
+    startsAt(input.input) ?? null,
   );
   if (row === undefined) throw new Error('INSERT gave no row');
   return recordOf(row, false);

@@ -1,7 +1,8 @@
-/** The transcript: what each turn that advanced the head has said, in order (DESIGN 15.5). */
+/** The transcript: what each turn that the head stands on has said, in order (DESIGN 15.5, F7). */
 import type { TranscriptMessage } from '../contracts/http.schema.js';
 import type { ThreadKey } from '../contracts/protocol.js';
 import type { MessageCursor, MessagePage, TurnInput } from './port.js';
+import { branchOf, type Span } from './branch.js';
 import { liveThread } from './threads.js';
 import { query, type Tx } from './tx.js';
 
@@ -23,14 +24,43 @@ export function* transcript(
 ): Tx<MessagePage | undefined> {
   const thread = yield* liveThread(key);
   if (thread === undefined) return undefined;
-  const found: { readonly entry: Entry; readonly at: MessageCursor }[] = [];
-  let from = after ?? { seq: 0, index: -1 };
+  const found: Placed[] = [];
+  const from = after ?? { seq: 0, index: -1 };
+  for (const span of yield* branchOf(key, thread)) {
+    if (span.beforeSeq <= from.seq) continue;
+    yield* collect({ key, epoch: thread.epoch, span, from, enough: limit + 1 }, found);
+    if (found.length > limit) break;
+  }
+  const page = found.slice(0, limit);
+  return {
+    messages: page.map(({ entry }) => entry),
+    next: found.length > limit ? (page.at(-1)?.at ?? null) : null,
+  };
+}
+
+interface Placed {
+  readonly entry: Entry;
+  readonly at: MessageCursor;
+}
+
+interface Part {
+  readonly key: ThreadKey;
+  readonly epoch: number;
+  readonly span: Span;
+  readonly from: MessageCursor;
+  /** So many are wanted in all. */
+  readonly enough: number;
+}
+
+/** Adds what the turns of one span have said after the cursor. */
+function* collect({ key, epoch, span, from, enough }: Part, found: Placed[]): Tx<void> {
+  let seq = Math.max(from.seq, span.fromSeq);
   for (;;) {
     const turns = yield* query<TurnMessages>(
       `SELECT seq, turn_id, messages, input FROM et_turns
-       WHERE tenant = $1 AND thread_id = $2 AND epoch = $3 AND seq >= $4 AND version IS NOT NULL
-       ORDER BY seq LIMIT $5`,
-      ...[key.tenant, key.threadId, thread.epoch, from.seq, turnsPerStatement],
+       WHERE tenant = $1 AND thread_id = $2 AND epoch = $3 AND seq >= $4 AND seq < $5 AND version <= $6
+       ORDER BY seq LIMIT $7`,
+      ...[key.tenant, key.threadId, epoch, seq, span.beforeSeq, span.toVersion, turnsPerStatement],
     );
     for (const turn of turns) {
       for (const [index, message] of messagesOf(turn).entries()) {
@@ -40,14 +70,9 @@ export function* transcript(
       }
     }
     const last = turns.at(-1);
-    if (found.length > limit || last === undefined || turns.length < turnsPerStatement) break;
-    from = { seq: last.seq, index: Number.MAX_SAFE_INTEGER };
+    if (found.length >= enough || last === undefined || turns.length < turnsPerStatement) return;
+    seq = last.seq + 1;
   }
-  const page = found.slice(0, limit);
-  return {
-    messages: page.map(({ entry }) => entry),
-    next: found.length > limit ? (page.at(-1)?.at ?? null) : null,
-  };
 }
 
 /** A turn cut off by `interrupt` stored no reply; what was asked is known. */

@@ -25,4 +25,8 @@ export interface HistoryEntry {
   readonly status: TurnStatus;
   readonly checkpointId: string | null;
   readonly settledAtMs: number;
+  /** The version that it went on from, where that was not the newest. */
+  readonly fromVersion: number | null;
+  /** The newest state does not stand on it (F7). */
+  readonly leftBehind: boolean;
 }

@@ -1,6 +1,7 @@
 /** Threads as the gateway sees them: created, looked at, listed by version. A deleted one looks like one that never was. */
 import type { ThreadKey, TurnStatus } from '../contracts/protocol.js';
 import type { CreateThread, HistoryEntry, ThreadRecord } from './port.js';
+import { branchOf, isOnBranch } from './branch.js';
 import { canonicalText } from './stored-json.js';
 import { getThread } from './thread-list.js';
 import {
@@ -49,6 +50,7 @@ interface VersionRow {
   readonly status: TurnStatus;
   readonly checkpoint_id: string | null;
   readonly settled_at_ms: number;
+  readonly from_version: number | null;
 }
 
 /** Newest first. Versions and seqs have one order, so the key serves; an index of its own would cost each commit two pages. */
@@ -60,11 +62,12 @@ export function* threadHistory(
   const row = yield* liveThread(key);
   if (row === undefined) return undefined;
   const rows = yield* query<VersionRow>(
-    `SELECT version, turn_id, seq, status, checkpoint_id, settled_at_ms FROM et_turns
+    `SELECT version, turn_id, seq, status, checkpoint_id, settled_at_ms, from_version FROM et_turns
      WHERE tenant = $1 AND thread_id = $2 AND epoch = $3 AND version IS NOT NULL AND version < $4
      ORDER BY seq DESC LIMIT $5`,
     ...[key.tenant, key.threadId, row.epoch, beforeVersion ?? row.version + 1, limit],
   );
+  const branch = yield* branchOf(key, row);
   return rows.map((r) => ({
     version: r.version,
     turnId: r.turn_id,
@@ -72,5 +75,7 @@ export function* threadHistory(
     status: r.status,
     checkpointId: r.checkpoint_id,
     settledAtMs: r.settled_at_ms,
+    fromVersion: r.from_version,
+    leftBehind: !isOnBranch(branch, r.version),
   }));
 }

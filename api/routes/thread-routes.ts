@@ -103,6 +103,8 @@ export async function showHistory(gateway: Gateway, req: Request, res: Response)
       status: entry.status,
       checkpoint_id: entry.checkpointId,
       settled_at: isoTime(entry.settledAtMs),
+      ...(entry.fromVersion !== null && { from_version: entry.fromVersion }),
+      ...(entry.leftBehind && { left_behind: true }),
     })),
     next_before: last === undefined || last <= 1 ? null : last,
   };
@@ -149,6 +151,7 @@ export const threadView = (thread: ThreadRecord): ThreadReply => ({
   created_at: isoTime(thread.createdAtMs),
   updated_at: isoTime(thread.updatedAtMs),
   ...(thread.open !== null && { turn: openTurnView(thread.open) }),
+  ...(thread.buildId !== null && { build_id: thread.buildId }),
 });
 
 const openTurnView = (open: OpenTurn): NonNullable<ThreadReply['turn']> => ({

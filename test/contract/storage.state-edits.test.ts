@@ -148,9 +148,25 @@ class EditThread extends SaverThread {
     return stop.kind === 'finished' ? stop.output.response : stop.kind;
   }
 
-  async answer(value: unknown): Promise<string> {
-    const { stop } = await this.do({ kind: 'resume', value });
+  async answer(value: unknown, more: { fromVersion?: number } = {}): Promise<string> {
+    const { stop } = await this.do({ kind: 'resume', value, ...more });
     return stop.kind === 'finished' ? stop.output.response : stop.kind;
+  }
+
+  /** What the messages of users say, read page by page. */
+  async asked(): Promise<string[]> {
+    const said: string[] = [];
+    for (let after = null as { seq: number; index: number } | null; ;) {
+      const page = await this.storage.threads.messages(this.thread, after, 1);
+      for (const { role, content } of page?.messages ?? []) if (role === 'user') said.push(content);
+      if (page?.next == null) return said;
+      after = page.next;
+    }
+  }
+
+  async leftBehind(): Promise<number[]> {
+    const history = (await this.storage.threads.history(this.thread, null, 50)) ?? [];
+    return history.filter((entry) => entry.leftBehind).map(({ version }) => version);
   }
 
   async state() {
@@ -309,6 +325,49 @@ describe.each(backends)('edits of the state on %s', (kind) => {
     await s.do({ kind: 'message', text: 'four', fromVersion: 2 });
     expect(await s.say('five')).toBe('one|one|mine|four|one|one|mine|four|five');
     expect(await findings(s)).toEqual([]);
+  });
+
+  test('F7 messages are those of the turns that the newest state stands on; the history has all and says which', async () => {
+    const s = await begun();
+    for (const text of ['one', 'two', 'three']) await s.say(text);
+    await s.do({ kind: 'message', text: 'other', fromVersion: 1 });
+    expect(await s.asked()).toEqual(['one', 'other']);
+    expect(await s.leftBehind()).toEqual([3, 2]);
+    await s.do(reset(3));
+    await s.say('four');
+    expect(await s.asked()).toEqual(['one', 'two', 'three', 'four']);
+    expect(await s.leftBehind()).toEqual([4]);
+    const lost = await s.turn({ input: { kind: 'message', text: 'lost', fromVersion: 1 } });
+    await storage.turns.cancel(s.thread, lost.turnId);
+    await s.do({ kind: 'message', text: 'last', fromVersion: 4 });
+    expect(await s.asked()).toEqual(['one', 'other', 'last']);
+    const history = await storage.threads.history(s.thread, null, 3);
+    expect(history).toMatchObject([
+      { version: 7, fromVersion: 4, leftBehind: false },
+      { version: 6, fromVersion: null, leftBehind: true },
+      { version: 5, fromVersion: 3, leftBehind: true },
+    ]);
+  });
+
+  test('P7 a fork may answer what an earlier version asked, also when it was answered otherwise, whoever is lost', async () => {
+    const s = await begun();
+    await s.say('ask one');
+    expect(await s.answer('no')).toBe('plan ask one,answer no');
+    await s.say('two');
+    expect(await s.answer('yes', { fromVersion: 1 })).toBe('plan ask one,answer yes');
+    await s.coldValues();
+    const { stop } = await s.do({ kind: 'resume', value: 'maybe', fromVersion: 1 }, 2);
+    expect(stop).toMatchObject({ output: { response: 'plan ask one,answer maybe' } });
+    expect(await s.say('three')).toBe('plan ask one,answer maybe,plan three,no question');
+    for (const fromVersion of [2, 99]) {
+      const input: RunInput = { kind: 'resume', value: 'x', fromVersion };
+      expect(await s.accept({ input })).toEqual({ kind: 'resume_stale' });
+    }
+    expect(await findings(s)).toEqual([]);
+    const waiting = await begun(careful);
+    await waiting.say('one');
+    await waiting.say('two');
+    expect(await waiting.answer(null, { fromVersion: 1 })).toBe('plan one,no question');
   });
 
   test('F6 a version that waited waits again, and takes its answer', async () => {
