@@ -2,9 +2,9 @@
 # Temporal's two databases: made once, then brought up to the version of these tools; safe to run again.
 set -eu
 
-bring_up() { # database, folder of its schema
+bring_up() { # database, name of its schema: the tool holds the schemas of its own version
     tool="temporal-sql-tool --plugin $DB --endpoint $POSTGRES_SEEDS --port $DB_PORT --user $POSTGRES_USER --database $1"
-    update="$tool update-schema --schema-dir /etc/temporal/schema/postgresql/v12/$2/versioned"
+    update="$tool update-schema --schema-name postgresql/v12/$2"
     $tool create-database
     said=$($update 2>&1) && return 0
     echo "$said"
