@@ -14,8 +14,12 @@ export interface Floor {
   idle(count: number): Promise<{ readonly p50Ms: number; readonly p99Ms: number }>;
 }
 
-export async function startFloor(stage: Stage): Promise<Floor> {
-  const temporal = await stage.temporal();
+/** @param server another Temporal than the run's dev server */
+export async function startFloor(
+  stage: Stage,
+  server?: { readonly address: string; readonly pid: number },
+): Promise<Floor> {
+  const temporal = server ?? (await stage.temporal());
   const file = fileURLToPath(new URL('./floor-process.ts', import.meta.url));
   const child = spawn(
     process.execPath,

@@ -27,10 +27,11 @@ const rows: Readonly<Record<string, (stage: Stage) => Promise<readonly Table[]>>
   builds: buildsTables,
 };
 
-const help = `npm run bench -- [--quick] [--only <row>] [--cpu-prof <folder>]
+const help = `npm run bench -- [--quick] [--only <row>] [--real-temporal] [--cpu-prof <folder>]
 
   --quick      about a minute: shows that it runs; its figures mean nothing
   --only       one of: ${Object.keys(rows).join(', ')} (may be given again)
+  --real-temporal  for the row "postgres": a real Temporal server on the same PostgreSQL (built once, needs Go)
   --cpu-prof   writes CPU profiles of the one-node load into the folder and prints where the time went
 
   load      turns/s, latency and CPU per turn at 1, 16 and 64 threads, beside the Temporal floor and express + one commit
@@ -53,6 +54,7 @@ async function main(): Promise<void> {
       help: { type: 'boolean' },
       quick: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true },
+      'real-temporal': { type: 'boolean', default: false },
       'cpu-prof': { type: 'string' },
     },
   });
@@ -66,7 +68,8 @@ async function main(): Promise<void> {
       throw new Error(`There is no row "${name}". Rows: ${Object.keys(rows).join(', ')}.`);
   const profiles = values['cpu-prof'];
   if (profiles !== undefined) mkdirSync(profiles, { recursive: true });
-  const stage = await openStage({ quick: values.quick, profiles });
+  const realTemporal = values['real-temporal'];
+  const stage = await openStage({ quick: values.quick, profiles, realTemporal });
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => void stage.parts.stop().finally(() => process.exit(1)));
   const [busy = 0] = loadavg();

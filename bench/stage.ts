@@ -12,6 +12,8 @@ export interface Stage {
   readonly quick: boolean;
   /** Where processes under load write their CPU profiles; undefined without `--cpu-prof`. */
   readonly profiles: string | undefined;
+  /** `--real-temporal`: the PostgreSQL row gets a real Temporal server on the same PostgreSQL. */
+  readonly realTemporal: boolean;
   readonly parts: Stack;
   /** A progress line on stderr. */
   readonly say: (text: string) => void;
@@ -24,6 +26,7 @@ export interface Stage {
 export async function openStage(options: {
   readonly quick: boolean;
   readonly profiles: string | undefined;
+  readonly realTemporal: boolean;
 }): Promise<Stage> {
   const parts = stack();
   const root = await mkdtemp(path.join(tmpdir(), 'everthread-bench-'));

@@ -12,7 +12,8 @@ export interface ServiceProcess {
 
 interface Given {
   readonly command: readonly string[];
-  readonly env: NodeJS.ProcessEnv;
+  /** Default: this process's. */
+  readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
   readonly logFile: string;
   readonly answersAt: Listener;
@@ -25,7 +26,7 @@ interface Listener {
 
 /** Starts it and waits until it listens, as the health check of its container would. @throws with the end of its log */
 export async function startService(given: Given): Promise<ServiceProcess> {
-  const { command, env, cwd, logFile, answersAt } = given;
+  const { command, env = process.env, cwd, logFile, answersAt } = given;
   const [file = '', ...args] = command;
   const log = openSync(logFile, 'a');
   const child = spawn(file, args, { env, cwd, stdio: ['ignore', log, log] });

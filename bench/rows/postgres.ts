@@ -2,11 +2,15 @@
 import { freePort } from '../../temporal/ports.js';
 import { startCluster } from '../../test/support/processes.js';
 import { cpuMs, treeCpuMs } from '../cpu-time.js';
+import { startFloor } from '../floor.js';
+import { eventsPerTurn } from '../history-events.js';
 import { chatTurns, httpClient } from '../http-turns.js';
 import { idleLatencies, percentiles, runLoad } from '../load.js';
+import type { Load } from '../load.js';
 import { startPostgres } from '../postgres.js';
 import { fixtureEnv, quietEnv } from '../product.js';
 import { userMessage } from '../prose.js';
+import { realServer } from '../real-server.js';
 import type { Stage } from '../stage.js';
 import { figure } from '../table.js';
 import type { Table } from '../table.js';
@@ -20,7 +24,9 @@ export async function postgresTables(stage: Stage): Promise<readonly Table[]> {
   say('starting PostgreSQL, a gateway and a worker');
   const postgres = await startPostgres();
   stage.parts.add(postgres, () => postgres.stop());
-  const temporal = await stage.temporal();
+  const temporal = await (stage.realTemporal
+    ? realServer(stage, `${postgres.url}/postgres`)
+    : stage.temporal());
   const cluster = await startCluster({
     port: await freePort(),
     workers: 1,
@@ -36,12 +42,18 @@ export async function postgresTables(stage: Stage): Promise<readonly Table[]> {
     temporal: cpuMs(temporal.pid),
     postgres: treeCpuMs(postgres.pid),
   });
-  say(`${threads} threads on PostgreSQL`);
   const plan = { threads, warmUpMs: quick ? 500 : 4_000, measureMs: quick ? 1_500 : 12_000 };
+  say(`${threads} threads: floor`);
+  const floor = await startFloor(stage, temporal);
+  const least = await floor.load(plan);
+  const leastIdle = await floor.idle(quick ? 5 : 60);
+  say(`${threads} threads on PostgreSQL`);
   const load = await runLoad(plan, {
     turn: chatTurns(client, { prefix: 'load', graph: 'chat' }, userMessage),
     cpu,
   });
+  const some = Array.from({ length: 8 }, (_, n) => `load-${n}`);
+  const events = await eventsPerTurn(temporal.address, client, some);
   const turn = chatTurns(client, { prefix: 'idle', graph: 'chat' }, userMessage);
   await idleLatencies(5, () => turn(0));
   const idle = percentiles(await idleLatencies(quick ? 5 : 60, () => turn(0)));
@@ -55,34 +67,35 @@ export async function postgresTables(stage: Stage): Promise<readonly Table[]> {
   await cluster.stop();
   const { gateway = NaN, worker = NaN, temporal: server = NaN } = load.cpuMsPerTurn;
   const { postgres: database = NaN } = load.cpuMsPerTurn;
+  const ours = [gateway + worker + server + database, gateway, worker, server, database];
+  const { process: own = NaN, temporal: floorServer = NaN } = least.cpuMsPerTurn;
+  const which = stage.realTemporal ? 'a real Temporal server on it' : "Temporal's dev server";
   return [
     {
-      title: `PostgreSQL, one gateway, one worker, ${threads} threads, one node, model in process`,
+      title: `PostgreSQL and ${which}, one gateway, one worker, ${threads} threads, one node, model in process`,
       columns: [
+        '',
         'turns/s',
         'p50 ms',
         'p99 ms',
+        'idle p50',
+        'idle p99',
+        'events/turn',
         'CPU ms/turn',
         'gateway',
         'worker',
         'Temporal',
         'PostgreSQL',
-        'idle p50',
-        'idle p99',
       ],
       rows: [
+        // Its row is one of SQLite; what it costs Temporal's PostgreSQL is not counted.
         [
-          load.perSecond,
-          load.p50Ms,
-          load.p99Ms,
-          gateway + worker + server + database,
-          gateway,
-          worker,
-          server,
-          database,
-          idle.p50Ms,
-          idle.p99Ms,
-        ].map(figure),
+          'Temporal floor',
+          ...times(least, leastIdle),
+          ...[NaN, NaN, NaN, own, floorServer].map(figure),
+          '-',
+        ],
+        ['one node', ...times(load, idle), ...[events, ...ours].map(figure)],
       ],
     },
     { title: 'Tokens over NOTIFY (model to client)', columns: tokenColumns, rows: tokens },
@@ -90,3 +103,8 @@ export async function postgresTables(stage: Stage): Promise<readonly Table[]> {
     { title: 'Idle streams on one gateway', ...idleStreams },
   ];
 }
+
+type Percentiles = ReturnType<typeof percentiles>;
+
+const times = ({ perSecond, p50Ms, p99Ms }: Load, idle: Percentiles): readonly string[] =>
+  [perSecond, p50Ms, p99Ms, idle.p50Ms, idle.p99Ms].map(figure);
