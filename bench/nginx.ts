@@ -18,26 +18,35 @@ const places = [
   '/opt/homebrew/bin/nginx',
 ];
 
+/** Where it runs: `inside` stands in front of its command line, when that is a network of its own. */
+interface NginxPlace {
+  readonly address: string;
+  readonly inside: readonly string[];
+}
+
+const thisMachine: NginxPlace = { address: '127.0.0.1', inside: [] };
+
 /**
  * @param folder takes its configuration, log and temporary files
- * @param siteAt what stands in the `http` block, for the port to listen on
+ * @param siteAt what stands in the `http` block, for the address and port to listen on
  * @returns undefined when the machine has no nginx
  */
 export async function startNginx(
   folder: string,
-  siteAt: (port: number) => string,
+  siteAt: (listen: string) => string,
+  { address, inside } = thisMachine,
 ): Promise<Nginx | undefined> {
   const binary = places.find((place) => existsSync(place));
   if (binary === undefined) return undefined;
-  const port = await freePort();
+  const listen = `${address}:${await freePort()}`;
   const file = path.join(folder, 'nginx.conf');
-  writeFileSync(file, mainOf(folder, siteAt(port)));
-  const child = spawn(binary, ['-p', folder, '-c', file, '-e', path.join(folder, 'error.log')], {
-    stdio: 'ignore',
-  });
+  writeFileSync(file, mainOf(folder, siteAt(listen)));
+  const log = path.join(folder, 'error.log');
+  const [program, ...args] = [...inside, binary, '-p', folder, '-c', file, '-e', log];
+  const child = spawn(program, args, { stdio: 'ignore' });
   const killAtExit = (): boolean => child.kill('SIGTERM');
   process.once('exit', killAtExit);
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://${listen}`;
   await until('nginx', async () =>
     (await fetch(`${url}/healthz`).catch(() => null)) ? true : undefined,
   );
@@ -52,9 +61,9 @@ export async function startNginx(
 }
 
 /** Nothing about buffering: what a person gets who writes three lines. */
-export const plainSite = (upstream: string) => (port: number) => `
+export const plainSite = (upstream: string) => (listen: string) => `
   server {
-    listen 127.0.0.1:${port};
+    listen ${listen};
     location / { proxy_pass ${upstream}; }
   }`;
 

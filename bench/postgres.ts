@@ -10,10 +10,19 @@ export interface Postgres {
   stop(): Promise<void>;
 }
 
-export async function startPostgres(): Promise<Postgres> {
+/** Where it listens, and what stands in front of its command line, so that it runs in a network of its own. */
+export interface PostgresPlace {
+  readonly address: string;
+  readonly port: number;
+  readonly inside: readonly string[];
+}
+
+export async function startPostgres(place?: PostgresPlace): Promise<Postgres> {
   // JavaScript, so that jest's global setup can run it as it is.
   const file = fileURLToPath(new URL('../test/support/postgres-server.mjs', import.meta.url));
-  const module = (await import(file)) as { startPostgres(): Promise<Omit<Postgres, 'pid'>> };
-  const server = await module.startPostgres();
+  const module = (await import(file)) as {
+    startPostgres(place?: PostgresPlace): Promise<Omit<Postgres, 'pid'>>;
+  };
+  const server = await module.startPostgres(place);
   return { ...server, pid: childrenNamed(process.pid, 'postgres')[0] ?? 0 };
 }

@@ -1,29 +1,31 @@
-/** `npm run rehearsal`: the services of docker-compose.yml as processes, real dialogues, and what an operator does meanwhile. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+/** `npm run rehearsal`: the services of docker-compose.yml on hosts of their own, real dialogues, and what happens meanwhile. */
+import { readFile } from 'node:fs/promises';
 import { fromDialogues } from '../test/support/scripted-answers.js';
 import { startScriptedModel } from '../test/support/scripted-model.js';
-import { compareHistories, loadDialogues, playDialogues, turnCount } from './dialogues.js';
+import { compareHistories, loadDialogues, turnCount } from './dialogues.js';
+import { brokenPromises, fsckFindings, watchRows } from './rehearsal/checks.js';
+import { PlayLog, playThrough } from './rehearsal/clients.js';
 import { readCompose, startOrder } from './rehearsal/compose-file.js';
 import type { Service } from './rehearsal/compose-file.js';
 import { startFront } from './rehearsal/front.js';
+import { makeHosts, whyNoHosts } from './rehearsal/hosts.js';
 import * as play from './rehearsal/play.js';
+import { scoreOf } from './rehearsal/score.js';
+import type { Span } from './rehearsal/score.js';
 import * as services from './rehearsal/services.js';
 import type { Cast } from './rehearsal/services.js';
 import { printed } from './table.js';
 
 /** Dialogues at a time, each on a thread of its own. */
 const atOnce = 8;
-/** Long enough for turns to be running whenever something happens. */
-const modelDelayMs = 800;
-/** What takes longer hangs: the whole takes two minutes on two cores that have nothing else to do. */
-const limitMs = 420_000;
-
-interface Moment extends play.Happening {
-  readonly seconds: number;
-  readonly turns: string;
-}
+/** As a model that thinks: turns are running whenever something happens, and the dialogues last until all has happened. */
+const modelDelayMs = 4_500;
+/** When all has happened, the rest need not take as long. */
+const hurriedDelayMs = 200;
+/** The compose file has two: with a third, a lost one leaves two. */
+const workers = 3;
+/** What takes longer hangs: the whole takes five minutes on two cores that have nothing else to do. */
+const limitMs = 570_000;
 
 const dialogues = loadDialogues();
 const turns = turnCount(dialogues);
@@ -32,17 +34,17 @@ const say = (line: string): void =>
   console.error(`${((performance.now() - startedMs) / 1_000).toFixed(0).padStart(4)} s  ${line}`);
 
 async function main(): Promise<boolean> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'everthread-rehearsal-'));
-  const cast = services.emptyCast();
+  const alone = whyNoHosts();
+  if (alone !== undefined) say(`no hosts, so no partitions: ${alone}; plain processes instead`);
+  const cast = services.emptyCast(alone === undefined ? makeHosts() : undefined);
   const answers = fromDialogues(dialogues);
-  const model = await startScriptedModel((call, nth) => ({
-    ...answers(call, nth),
-    delayMs: modelDelayMs,
-  }));
-  cast.stops.push(
-    () => model.close(),
-    () => rm(folder, { recursive: true, force: true }),
+  let delayMs = modelDelayMs;
+  const model = await startScriptedModel(
+    (call, nth) => ({ ...answers(call, nth), delayMs }),
+    0,
+    cast.hosts?.self.address,
   );
+  cast.stops.push(() => model.close());
   try {
     const file = readCompose(await readFile('docker-compose.yml', 'utf8'), {
       EVERTHREAD_MODEL: 'openai:scripted',
@@ -50,46 +52,51 @@ async function main(): Promise<boolean> {
       OPENAI_BASE_URL: model.url,
       LOG_LEVEL: 'info',
     });
-    const stage = await startAll(cast, file, folder);
-    return await perform(cast, stage);
+    const stage = await startAll(cast, file);
+    return await perform(stage, () => (delayMs = hurriedDelayMs));
   } finally {
     await services.stopCast(cast);
   }
 }
 
-interface Stage {
+interface Stage extends play.Stage {
   /** Where a client's next request goes. */
   readonly url: () => string;
   readonly databaseUrl: string;
-  readonly temporal: Record<string, string>;
+  readonly environment: Record<string, string>;
 }
 
-async function startAll(cast: Cast, file: readonly Service[], folder: string): Promise<Stage> {
-  let databaseUrl = '';
+async function startAll(cast: Cast, file: readonly Service[]): Promise<Stage> {
+  let database: Awaited<ReturnType<typeof services.castPostgres>> | undefined;
+  let temporal: play.Stage['temporal'] | undefined;
   let url: (() => string) | undefined;
-  const temporal: Record<string, string> = {};
+  const environment: Record<string, string> = {};
   for (const service of startOrder(file.filter(({ profiles }) => profiles.length === 0))) {
     say(`starting ${service.name}`);
-    if (service.name === 'postgres') databaseUrl = await services.castPostgres(cast, service);
-    else if (service.name === 'temporal') await services.castTemporal(cast, service);
-    else if (service.name === 'nginx') url = await front(cast, folder);
+    if (service.name === 'postgres') database = await services.castPostgres(cast, service);
+    else if (service.name === 'temporal') temporal = await services.castTemporal(cast, service);
+    else if (service.name === 'nginx') url = await front(cast);
     else if (!service.ours) cast.notes.push(`${service.name}: not started, only its image has it`);
-    else if (staysUp(service))
+    else if (service.name === 'worker') {
+      await services.addReplicas(cast, service, workers);
+      Object.assign(environment, services.temporalOf(cast, service));
+    } else if (service.command[0] === 'gateway')
       await services.addReplicas(cast, service, service.deploy?.replicas ?? 1);
     else await services.runToEnd(cast, service);
-    if (service.name === 'worker') Object.assign(temporal, services.temporalOf(cast, service));
   }
-  if (url === undefined) throw new Error('the compose file has no nginx');
-  return { url, databaseUrl, temporal };
+  if (url === undefined || database === undefined || temporal === undefined)
+    throw new Error('the compose file has no nginx, no postgres or no temporal');
+  const { url: databaseUrl, host } = database;
+  return { cast, log: new PlayLog(), database: host, temporal, url, databaseUrl, environment };
 }
 
-const staysUp = ({ command }: Service): boolean =>
-  command[0] === 'gateway' || command[0] === 'worker';
-
 /** nginx, or where there is none a client that goes from gateway to gateway. */
-async function front(cast: Cast, folder: string): Promise<() => string> {
-  const ports = play.replicasOf(cast, 'gateway').map(({ port }) => port);
-  const nginx = await startFront(folder, ports);
+async function front(cast: Cast): Promise<() => string> {
+  const gateways = play
+    .replicasOf(cast, 'gateway')
+    .map(({ host, port }) => `${host.address}:${port}`);
+  const folder = await services.folderOf(cast);
+  const nginx = await startFront(folder, gateways, services.hostFor(cast, 'nginx'));
   if (nginx !== undefined) {
     cast.stops.push(() => nginx.stop());
     cast.notes.push(`nginx: the machine's own at ${nginx.url}, with deploy/nginx/default.conf`);
@@ -97,56 +104,76 @@ async function front(cast: Cast, folder: string): Promise<() => string> {
   }
   cast.notes.push('nginx: none on this machine; the client goes from gateway to gateway');
   let next = 0;
-  return () => `http://127.0.0.1:${ports[next++ % ports.length] ?? 0}`;
+  return () => `http://${gateways[next++ % gateways.length] ?? ''}`;
 }
 
-async function perform(cast: Cast, stage: Stage): Promise<boolean> {
-  const moments: Moment[] = [];
-  const wrong: string[] = [];
-  let answered = 0;
-  let happening = Promise.resolve();
-  const waiting = new Set(play.happenings);
+interface Played {
+  readonly what: string;
+  readonly span: Span;
+  readonly outcome: play.Outcome;
+}
+
+async function perform(stage: Stage, hurry: () => void): Promise<boolean> {
+  await watchRows(stage.databaseUrl);
+  const { log, url } = stage;
   const onTurn = (done: number): void => {
-    answered = done;
-    if (done % 60 === 0) say(`${done} of ${turns} turns`);
-    for (const next of waiting) {
-      if (done < next.afterShare * turns) continue;
-      waiting.delete(next);
-      happening = happening.then(async () => {
-        say(next.what);
-        const [from, fromMs] = [answered, performance.now()];
-        wrong.push(...(await next.happen(cast)));
-        const seconds = (performance.now() - fromMs) / 1_000;
-        moments.push({ ...next, seconds, turns: `${from}-${answered}` });
-      });
-    }
+    if (done % 40 === 0) say(`${done} of ${turns} turns`);
   };
-  const played = await playDialogues({ url: stage.url, dialogues, atOnce, onTurn });
-  await happening;
-  if (moments.length < play.happenings.length) wrong.push('not everything happened');
-  wrong.push(...(await compareHistories(stage.url(), dialogues)));
-  wrong.push(...(await play.brokenTurns(stage.databaseUrl, turns)));
-  wrong.push(...(await play.fsckFindings(stage.databaseUrl, stage.temporal)));
-  report(cast, moments, [
-    ['turns answered', `${played.turns} of ${turns}`],
-    ['time', `${(played.ms / 1_000).toFixed(1)} s`],
-    ['requests sent again', String(played.repeats)],
-    ['violations', String(wrong.length)],
-  ]);
-  for (const line of wrong) console.log(`VIOLATION ${line}`);
-  return wrong.length === 0 && played.turns === turns;
+  const fromMs = performance.now();
+  const playing = playThrough({ url, dialogues, atOnce, log, onTurn });
+  const happening = happenAll(stage).finally(hurry);
+  const [, played] = await Promise.all([playing, happening]);
+  const all = { what: 'all', span: { fromMs, toMs: performance.now() }, outcome: {} };
+  say('checking what is left');
+  const wrong = [
+    ...played.flatMap(({ outcome }) => outcome.wrong ?? []),
+    ...(await compareHistories(url(), dialogues)),
+    ...(await brokenPromises(stage.databaseUrl, log.ops, turns)),
+    ...(await fsckFindings(stage.databaseUrl, stage.environment)),
+  ];
+  report(stage, [...played, all], wrong);
+  return wrong.length === 0;
 }
 
-function report(cast: Cast, moments: readonly Moment[], totals: readonly string[][]): void {
-  const happened = moments.map(({ what, seconds, turns: during }) => [
-    what,
-    `${seconds.toFixed(1)} s`,
-    during,
-  ]);
-  const columns = ['while the dialogues ran', 'took', 'turns'];
+/** One after the other, while turns run. @throws when the turns were over before */
+async function happenAll(stage: Stage): Promise<readonly Played[]> {
+  const played: Played[] = [];
+  for (const { what, partition, happen } of play.phases) {
+    if (partition === true && stage.cast.hosts === undefined) continue;
+    say(what);
+    const fromMs = performance.now();
+    const outcome = await happen(stage);
+    played.push({ what, span: { fromMs, toMs: performance.now() }, outcome });
+    if (stage.log.answered === turns) throw new Error(`no turns were left after "${what}"`);
+  }
+  return played;
+}
+
+const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
+
+function report({ cast, log }: Stage, played: readonly Played[], wrong: readonly string[]): void {
   for (const note of cast.notes) console.log(note);
-  console.log(`\n${printed({ title: 'Rehearsal', columns, rows: happened })}`);
-  console.log(printed({ title: 'Afterwards', columns: ['what', 'result'], rows: totals }));
+  const rows = played.map(({ what, span, outcome: { healMs } }) => {
+    const score = scoreOf(log.ops, span);
+    const errors = Object.entries(score.errors).map(([kind, count]) => `${count} x ${kind}`);
+    return [
+      what,
+      seconds(span.toMs - span.fromMs),
+      String(score.turns),
+      errors.join(', ') || '-',
+      seconds(score.longestGapMs),
+      seconds(score.p50Ms),
+      seconds(score.p99Ms),
+      healMs === undefined ? '-' : seconds(healMs),
+    ];
+  });
+  const columns = ['phase', 'took s', 'turns', 'asked again after', 'longest gap s'];
+  columns.push('p50 s', 'p99 s', 'healed after s');
+  console.log(`\n${printed({ title: 'Rehearsal', columns, rows })}`);
+  for (const { what, outcome } of played)
+    if (outcome.told !== undefined) console.log(`${what}: ${outcome.told}`);
+  console.log(`${log.answered} of ${turns} turns answered, ${wrong.length} violations`);
+  for (const line of wrong) console.log(`VIOLATION ${line}`);
 }
 
 // What this one started ends with it (each has an exit handler), also when it is told to stop.

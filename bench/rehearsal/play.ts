@@ -1,97 +1,171 @@
-/** What happens to the cast while the dialogues are played, and what must hold afterwards. */
-import { once } from 'node:events';
-import { onPostgres } from '../../test/support/database.js';
-import { everthread } from '../../test/support/processes.js';
+/** What happens to the cast while the dialogues are played: faults between its hosts, and what an operator does. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { until } from '../../test/support/until.js';
+import type { PlayLog } from './clients.js';
+import type { Host, Hosts } from './hosts.js';
 import { addReplicas } from './services.js';
 import type { Cast, Replica } from './services.js';
 
-/** One thing that an operator or a fault does while turns run. */
-export interface Happening {
-  /** Begins when this share of the turns is answered. */
-  readonly afterShare: number;
-  readonly what: string;
-  /** @returns what went wrong */
-  readonly happen: (cast: Cast) => Promise<readonly string[]>;
+export interface Stage {
+  readonly cast: Cast;
+  readonly database: Host;
+  readonly temporal: Host;
+  readonly log: PlayLog;
 }
 
-export const happenings: readonly Happening[] = [
-  { afterShare: 0.05, what: 'one more worker (--scale worker=3)', happen: addWorker },
-  { afterShare: 0.15, what: 'kill -9 of a worker, and its restart', happen: killWorker },
+export interface Phase {
+  readonly what: string;
+  /** Packets between hosts are dropped, which needs hosts. */
+  readonly partition?: true;
+  readonly happen: (stage: Stage) => Promise<Outcome>;
+}
+
+export interface Outcome {
+  /** From the end of a fault, or from a loss, until all is as before. */
+  readonly healMs?: number;
+  /** Beside the numbers, for the table. */
+  readonly told?: string;
+  /** What went wrong. */
+  readonly wrong?: readonly string[];
+}
+
+/** Longer than the heartbeat time-out of 5 s, the query time-out of 6 s and two rounds of the relay's look at its connection. */
+const partitionMs = 15_000;
+const calmMs = 12_000;
+/** A worker that came takes its share within this, or something is wrong. */
+const shareMs = 15_000;
+
+export const phases: readonly Phase[] = [
+  { what: 'calm', happen: calm },
   {
-    afterShare: 0.25,
-    what: 'rolling restart of the gateways',
-    happen: (cast) => rollingRestart(cast, 'gateway'),
+    what: 'worker-1 | database',
+    partition: true,
+    happen: (stage) => partedWorker(stage, 0, stage.database),
   },
   {
-    afterShare: 0.4,
-    what: 'rolling restart of the workers',
-    happen: (cast) => rollingRestart(cast, 'worker'),
+    what: 'worker-2 | temporal',
+    partition: true,
+    happen: (stage) => partedWorker(stage, 1, stage.temporal),
   },
+  { what: 'gateway-1 | database', partition: true, happen: partedGateway },
+  { what: 'worker-1 lost with its host', happen: loseWorker },
+  { what: 'one more worker', happen: addWorker },
+  { what: 'rolling upgrade', happen: (stage) => rollingRestart(stage) },
+  { what: 'rollback', happen: (stage) => rollingRestart(stage) },
 ];
 
 export const replicasOf = (cast: Cast, service: string): Replica[] =>
   cast.replicas.filter((replica) => replica.service.name === service);
 
-/** Another takes its place, as a restart policy would have it. */
-async function killWorker(cast: Cast): Promise<readonly string[]> {
-  const [victim] = replicasOf(cast, 'worker');
-  if (victim === undefined) return ['no worker to kill'];
-  await victim.proc()?.end('SIGKILL');
-  await victim.start();
-  return [];
+async function calm(): Promise<Outcome> {
+  await pause(calmMs);
+  return {};
 }
 
-async function addWorker(cast: Cast): Promise<readonly string[]> {
-  const [first] = replicasOf(cast, 'worker');
-  if (first === undefined) return ['no worker to copy'];
-  await addReplicas(cast, first.service, 1);
-  return [];
+/** Healed when the worker settles a turn again. */
+async function partedWorker({ cast }: Stage, n: number, other: Host): Promise<Outcome> {
+  const worker = nth(cast, 'worker', n);
+  const hosts = hostsOf(cast);
+  hosts.partition(worker.host, other);
+  await pause(partitionMs);
+  hosts.heal(worker.host, other);
+  const before = await settledBy(worker);
+  const sinceMs = performance.now();
+  await until(`${worker.name} to settle turns again`, async () =>
+    (await settledBy(worker)) > before ? true : undefined,
+  );
+  return { healMs: performance.now() - sinceMs };
 }
 
-/** One after the other: SIGTERM, the drain, the start of the next build. @returns who did not end cleanly */
-async function rollingRestart(cast: Cast, service: string): Promise<readonly string[]> {
+/** Healed when the gateway says that it takes turns. */
+async function partedGateway({ cast, database }: Stage): Promise<Outcome> {
+  const gateway = nth(cast, 'gateway', 0);
+  const hosts = hostsOf(cast);
+  hosts.partition(gateway.host, database);
+  await pause(partitionMs);
+  const noticed = !(await isReady(gateway));
+  hosts.heal(gateway.host, database);
+  const sinceMs = performance.now();
+  await until(`${gateway.name} to be ready`, async () =>
+    (await isReady(gateway)) ? true : undefined,
+  );
+  const wrong = noticed ? [] : [`${gateway.name} said that it was ready without its database`];
+  return { healMs: performance.now() - sinceMs, wrong };
+}
+
+/** Its host vanishes from the network; where there are no hosts, its process is killed. Healed when what it ran is answered. */
+async function loseWorker({ cast, log }: Stage): Promise<Outcome> {
+  const worker = nth(cast, 'worker', 0);
+  const atMs = performance.now();
+  if (cast.hosts === undefined) await worker.proc()?.end('SIGKILL');
+  else cast.hosts.lose(worker.host);
+  cast.replicas.splice(cast.replicas.indexOf(worker), 1);
+  const open = [...log.open];
+  await until('the turns of that moment to be answered', () =>
+    open.some((key) => log.open.has(key)) ? undefined : true,
+  );
+  return { healMs: performance.now() - atMs };
+}
+
+/** How soon it has its first turn, and how many of all it settles from then on. */
+async function addWorker({ cast }: Stage): Promise<Outcome> {
+  const before = nth(cast, 'worker', 0);
+  const sinceMs = performance.now();
+  const [added] = await addReplicas(cast, before.service, 1);
+  if (added === undefined) return { wrong: ['no worker was added'] };
+  const readyMs = performance.now();
+  await until(`the first turn of ${added.name}`, async () =>
+    (await settledBy(added)) > 0 ? true : undefined,
+  );
+  const firstMs = performance.now();
+  const workers = replicasOf(cast, 'worker');
+  const then = await Promise.all(workers.map(settledBy));
+  await pause(shareMs);
+  const now = await Promise.all(workers.map(settledBy));
+  const settled = now.map((count, n) => count - (then[n] ?? 0));
+  const all = settled.reduce((sum, count) => sum + count, 0);
+  const share = (settled.at(-1) ?? 0) / all;
+  const seconds = (fromMs: number, toMs: number): string => ((toMs - fromMs) / 1_000).toFixed(1);
+  return {
+    told: `ready after ${seconds(sinceMs, readyMs)} s, first turn settled ${seconds(readyMs, firstMs)} s later, then ${(share * 100).toFixed(0)} % of ${all} turns on ${workers.length} workers`,
+    wrong: share > 0 ? [] : [`${added.name} took no turns`],
+  };
+}
+
+/** Workers, then gateways, one after the other: SIGTERM, the drain, the start of the next build. */
+async function rollingRestart({ cast }: Stage): Promise<Outcome> {
   const unclean: string[] = [];
-  for (const replica of replicasOf(cast, service)) {
+  for (const replica of [...replicasOf(cast, 'worker'), ...replicasOf(cast, 'gateway')]) {
     const proc = replica.proc();
     await proc?.end('SIGTERM');
     const code = proc?.child.exitCode;
     if (code !== 0) unclean.push(`${replica.name} ended with ${code ?? 'a signal'}`);
     await replica.start();
   }
-  return unclean;
+  return { wrong: unclean };
 }
 
-/** Every turn committed, versions dense in the order of seq, none too many. */
-export async function brokenTurns(url: string, turns: number): Promise<readonly string[]> {
-  interface Row {
-    readonly thread_id: string;
-    readonly seq: number;
-    readonly status: string;
-    readonly version: number | null;
-  }
-  const rows = await onPostgres(url, async (client) => {
-    const { rows } = await client.query<Row>(
-      'SELECT thread_id, seq::int, status, version::int FROM et_turns ORDER BY thread_id, seq',
-    );
-    return rows;
-  });
-  const broken = rows.length === turns ? [] : [`${rows.length} turns in the database`];
-  const counts = new Map<string, number>();
-  for (const { thread_id: thread, seq, status, version } of rows) {
-    const nth = (counts.get(thread) ?? 0) + 1;
-    counts.set(thread, nth);
-    if (status !== 'committed' || version !== nth)
-      broken.push(`${thread} seq ${seq}: ${status}, version ${version ?? 'none'} and not ${nth}`);
-  }
-  return broken;
+function nth(cast: Cast, service: string, n: number): Replica {
+  const found = replicasOf(cast, service)[n];
+  if (found === undefined) throw new Error(`there is no ${service} number ${n + 1}`);
+  return found;
 }
 
-/** @returns what `everthread fsck` finds wrong */
-export async function fsckFindings(
-  url: string,
-  temporal: Readonly<Record<string, string>>,
-): Promise<readonly string[]> {
-  const proc = everthread(['fsck'], { EVERTHREAD_POSTGRES_URL: url, ...temporal });
-  if (proc.alive()) await once(proc.child, 'exit');
-  return proc.child.exitCode === 0 ? [] : [`fsck: ${proc.log().trim()}`];
+function hostsOf({ hosts }: Cast): Hosts {
+  if (hosts === undefined) throw new Error('a partition needs hosts');
+  return hosts;
+}
+
+/** Turns that this process has settled since it started; 0 while it does not say. */
+async function settledBy({ metrics }: Replica): Promise<number> {
+  const page = await fetch(metrics)
+    .then((answer) => answer.text())
+    .catch(() => '');
+  const counts = [...page.matchAll(/^everthread_turns_settled_total\{.*\} (\d+)$/gm)];
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+async function isReady({ host, port }: Replica): Promise<boolean> {
+  const answer = await fetch(`http://${host.address}:${port}/readyz`).catch(() => undefined);
+  return answer?.ok === true;
 }

@@ -1,7 +1,7 @@
 // A real PostgreSQL for the whole run: started when the first test asks, stopped with the run.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, chown, cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { appendFile, chmod, chown, cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import net from 'node:net';
@@ -35,8 +35,11 @@ export async function startPostgresBroker() {
   };
 }
 
-/** Data in a folder that is removed; nothing is synced, since no test cuts the power of this server. */
-export async function startPostgres() {
+/**
+ * Data in a folder that is removed; nothing is synced, since no test cuts the power of this server.
+ * `inside` is a command that runs another one in a network of its own, where `address` and `port` are.
+ */
+export async function startPostgres({ address = '127.0.0.1', port: wanted, inside = [] } = {}) {
   const { uid, gid } = unprivileged();
   const owner = uid === undefined ? {} : { uid, gid };
   const folder = await mkdtemp(path.join(os.tmpdir(), 'everthread-pg-'));
@@ -57,19 +60,26 @@ export async function startPostgres() {
     ],
     { ...owner, env, cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] },
   );
-  const port = await freePort();
+  const port = wanted ?? (await freePort());
+  if (address !== '127.0.0.1')
+    await appendFile(path.join(data, 'pg_hba.conf'), 'host all all 0.0.0.0/0 trust\n');
   const settings = {
-    listen_addresses: '127.0.0.1',
+    listen_addresses: address,
     unix_socket_directories: '',
-    max_connections: '200',
+    max_connections: '400',
     fsync: 'off',
     full_page_writes: 'off',
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   let child;
   const start = async () => {
-    child = spawn(path.join(bin, 'postgres'), ['-D', data, '-p', String(port), ...flags], {
-      ...owner,
+    const command = [path.join(bin, 'postgres'), '-D', data, '-p', String(port), ...flags];
+    // Who enters another network must be root until then.
+    const entering =
+      inside.length === 0 ? [] : [...inside, ...(uid === undefined ? [] : asUser(owner))];
+    const [program, ...args] = [...entering, ...command];
+    child = spawn(program, args, {
+      ...(inside.length === 0 && owner),
       env,
       cwd: folder,
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -88,7 +98,7 @@ export async function startPostgres() {
   process.once('exit', kill);
   await start();
   return {
-    url: `postgres://postgres@127.0.0.1:${port}`,
+    url: `postgres://postgres@${address}:${port}`,
     // For tests of what a database that goes away does to others: the data and the port stay.
     start,
     halt,
@@ -99,6 +109,8 @@ export async function startPostgres() {
     },
   };
 }
+
+const asUser = ({ uid, gid }) => ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'];
 
 /** PostgreSQL refuses to run as root; `nobody` exists everywhere. */
 function unprivileged() {

@@ -28,7 +28,13 @@ export function everthread(
   nodeFlags: readonly string[] = [],
   bin = 'bin/everthread.js',
 ): Proc {
-  const child = spawn(process.execPath, [...nodeFlags, bin, ...args], {
+  return startProc([process.execPath, ...nodeFlags, bin, ...args], env);
+}
+
+/** Starts any command with these variables beside the test's own. */
+export function startProc(command: readonly string[], env: Record<string, string>): Proc {
+  const [program = '', ...args] = command;
+  const child = spawn(program, args, {
     env: { ...outside(), NO_COLOR: '1', NODE_OPTIONS: '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -31,6 +31,7 @@ export interface ScriptedModel {
 export async function startScriptedModel(
   answer: Answer = byOptions,
   port = 0,
+  address = '127.0.0.1',
 ): Promise<ScriptedModel> {
   const calls: ModelCall[] = [];
   const refusals: string[] = [];
@@ -67,10 +68,10 @@ export async function startScriptedModel(
     await perform(answer(call, nth), call, response);
   }
 
-  server.listen(port, '127.0.0.1');
+  server.listen(port, address);
   await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `http://${address}:${(server.address() as AddressInfo).port}/v1`,
     calls,
     refusals,
     count: (text) => calls.filter((c) => c.last.includes(text)).length,
