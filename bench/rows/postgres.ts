@@ -10,7 +10,7 @@ import type { Load } from '../load.js';
 import { startPostgres } from '../postgres.js';
 import { fixtureEnv, quietEnv } from '../product.js';
 import { userMessage } from '../prose.js';
-import { realServer } from '../real-server.js';
+import { startRealServer } from '../real-server.js';
 import type { Stage } from '../stage.js';
 import { figure } from '../table.js';
 import type { Table } from '../table.js';
@@ -25,7 +25,9 @@ export async function postgresTables(stage: Stage): Promise<readonly Table[]> {
   const postgres = await startPostgres();
   stage.parts.add(postgres, () => postgres.stop());
   const temporal = await (stage.realTemporal
-    ? realServer(stage, `${postgres.url}/postgres`)
+    ? startRealServer({
+        ...{ folder: stage.folder('real-temporal'), postgresUrl: `${postgres.url}/postgres`, say },
+      }).then((server) => stage.parts.add(server, () => server.stop()))
     : stage.temporal());
   const cluster = await startCluster({
     port: await freePort(),

@@ -21,11 +21,17 @@ export async function testCli(): Promise<string> {
   return cli.path;
 }
 
-/** A real Temporal server for tests: in memory, on a free port, without the Web UI. Ready in half a second. */
+/**
+ * A real Temporal server for tests: in memory, on a free port, without the Web UI. Ready in half a second.
+ * With EVERTHREAD_TEST_TEMPORAL_ADDRESS, that server, and it stays: `npm run temporal` starts one on PostgreSQL.
+ */
 export async function startTestTemporal(): Promise<TestTemporal> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'everthread-temporal-'));
   const namespace = 'default';
   const cliPath = await testCli();
+  const given = process.env.EVERTHREAD_TEST_TEMPORAL_ADDRESS;
+  if (given !== undefined)
+    return { address: given, namespace, cliPath, stop: () => Promise.resolve() };
+  const folder = await mkdtemp(path.join(tmpdir(), 'everthread-temporal-'));
   const server = await startDevServer({
     ...{ cliPath, port: 0, uiPort: 0, headless: true, namespace },
     dbFile: undefined,
