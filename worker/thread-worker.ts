@@ -1,9 +1,9 @@
 /** The Temporal worker of one process: thread workflows from a bundle built beforehand, and `runTurn`. */
-import { Worker } from '@temporalio/worker';
 import type { NativeConnection } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
 import type { RunTurnDeps } from '../activities/run-turn.js';
 import type { DeploymentConfig } from '../config/deployment.js';
+import { UnwatchedWorker } from './unwatched-worker.js';
 import { versionedAs } from './versioned.js';
 
 export interface ThreadWorkerOptions {
@@ -37,18 +37,11 @@ const activityPolls = 2;
 /** An idle cached workflow takes about 60 kB; past this the least used is dropped and replayed when it wakes. */
 const maxCachedWorkflows = 500;
 
-/**
- * The SDK stops workflow code that takes 5 s, for loops of its users. Ours has none, but 5,000 signals on a starved machine took
- * a minute of the clock, and Node aborts the process when code in a context is stopped half-way. A server that waits too long
- * gives the task to another worker by itself. Read by the SDK, absent from its types.
- */
-const slowMachine = { isolateExecutionTimeout: '1 hour' };
-
 export async function startThreadWorker(
   deps: RunTurnDeps,
   options: ThreadWorkerOptions,
 ): Promise<ThreadWorker> {
-  const worker = await Worker.create({
+  const worker = await UnwatchedWorker.create({
     connection: options.connection,
     namespace: options.namespace,
     taskQueue: options.taskQueue,
@@ -65,7 +58,6 @@ export async function startThreadWorker(
     // Later than our own end of the grace, which gives turns back to the database instead of cancelling them.
     shutdownGraceTime: options.shutdownGraceMs + 5_000,
     shutdownForceTime: options.shutdownGraceMs + 10_000,
-    ...slowMachine,
     // A run that breaks must not block its thread: it fails, and the sweeper opens another (DESIGN 4).
     workflowFailureErrorTypes: { '*': ['Error'] },
   });
