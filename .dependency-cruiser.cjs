@@ -94,7 +94,7 @@ module.exports = {
       severity: 'error',
       from: {
         pathNot: [
-          layers('temporal', 'api', 'worker', 'workflows', 'activities'),
+          layers('temporal', 'api', 'worker', 'workflows', 'activities', 'tracing'),
           '^(test|bench|scripts)/',
         ],
       },
@@ -114,10 +114,18 @@ module.exports = {
       to: { path: npm('prom-client') },
     },
     {
-      name: 'metrics-wraps-ports',
-      comment: 'Only types of what it counts; a free port is all that it needs of another room.',
+      name: 'only-tracing-names-opentelemetry',
+      comment: 'Rooms tell plain events and do not know that they are traced.',
       severity: 'error',
-      from: { path: '^metrics/' },
+      from: { pathNot: ['^tracing/', '^(test|bench)/'] },
+      to: { path: npm('(@opentelemetry|@temporalio/interceptors-opentelemetry)') },
+    },
+    {
+      name: 'metrics-and-tracing-wrap-ports',
+      comment:
+        'Only types of what they tell of; a free port is all that metrics needs of another room.',
+      severity: 'error',
+      from: { path: '^(metrics|tracing)/' },
       to: {
         path: layers(
           'workflows',

@@ -2,6 +2,7 @@
 import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { Failure } from '../contracts/failure.js';
 import type { SettledStatus } from '../contracts/protocol.js';
+import type { RunListener } from '../contracts/run-event.js';
 import type { RunInput } from '../contracts/turn-input.js';
 import { drainSwitch } from '../engine/drain-switch.js';
 import type { GraphRun, Identity, Stop } from '../engine/port.js';
@@ -74,7 +75,8 @@ export async function runGraph(
   const hooks = runHooks(deps, graph, frames, (failure) => end({ kind: 'deadline', failure }));
   releases.push(hooks.end);
   try {
-    const run = graphRun(turn, graph, { attempt, hooks, drain, signal: stopper.signal });
+    const tell = deps.listen?.(turn);
+    const run = graphRun(turn, graph, { attempt, hooks, drain, tell, signal: stopper.signal });
     const fail = (error: unknown): void => end({ kind: 'uncaught', error });
     const stop = await runContext.run({ graph: graph.name, fail }, () => runner.runToStop(run));
     if (ended === undefined) return { kind: 'stopped', stop, attempt };
@@ -97,6 +99,7 @@ const graphRun = (
     readonly attempt: Attempt;
     readonly hooks: RunHooks;
     readonly drain: { request: () => void };
+    readonly tell: RunListener | undefined;
     readonly signal: AbortSignal;
   },
 ): GraphRun => ({
@@ -116,6 +119,7 @@ const graphRun = (
   slice: graph.slice ?? 'turn',
   drain: run.drain,
   onBegin: run.hooks.begin,
+  ...(run.tell !== undefined && { tell: run.tell }),
   emit: (frame) => {
     run.hooks.emit(frame);
     if (frame.kind === 'token') reachCrashPoint('mid-stream', turn.claim.thread.threadId);

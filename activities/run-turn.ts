@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { FrameBody, Relay } from '../contracts/frames.js';
 import type { RunTurnInput, RunTurnResult, TurnProgress } from '../contracts/protocol.js';
+import type { ListenToRuns } from '../contracts/run-event.js';
 import { isEdit } from '../contracts/turn-input.js';
 import type { Runner } from '../engine/port.js';
 import type { LoadedGraph } from '../engine/project/types.js';
@@ -26,6 +27,8 @@ export interface RunTurnDeps {
   readonly live: LiveRuns;
   readonly loop: LoopWatch;
   readonly settings: RunTurnSettings;
+  /** Hears what runs within turns, for traces and metrics; absent where neither is on. */
+  readonly listen?: ListenToRuns | undefined;
   readonly log: Logger;
 }
 

@@ -12,6 +12,7 @@ import { connectTemporal, openTemporal } from '../temporal/connection.js';
 import type { TemporalConnection } from '../temporal/connection.js';
 import { installRuntime } from '../temporal/runtime.js';
 import { temporalWaker } from '../temporal/waker.js';
+import { openTracing, type Tracing } from '../tracing/tracing.js';
 import { loadGraphs } from '../worker/graphs.js';
 import { startWorkerSide } from '../worker/worker-side.js';
 import type { Dev, DevOptions, FoundTemporal } from './dev.js';
@@ -27,16 +28,18 @@ export async function startParts(config: Config, given: DevParts): Promise<Dev> 
   const { log, parts } = given;
   const metrics = await openMetrics(config.metrics, log);
   parts.add(metrics, () => metrics.close());
+  const tracing = await openTracing(config.tracing, log);
+  parts.add(tracing, () => tracing.close());
   installRuntime((level, line) => log[level](line), metrics.sdkAddress);
   const opening = openStorage(given.target, config);
   const [temporal, opened, served] = await allStarted([
-    given.temporal.then((found) => connected(found, parts)),
+    given.temporal.then((found) => connected(found, tracing.client, parts)),
     opening.then((storage) => parts.add(storage, () => storage.close())),
     loadGraphs(config, { log, memory: opening.then(({ memory }) => memory) }),
   ]);
   const link = openTemporal(temporal.settings, temporal.connection);
   const relay = metrics.relay(localRelay());
-  const storage = metrics.storage(opened);
+  const storage = tracing.storage(metrics.storage(opened));
   metrics.countOpenTurns(opened.turns);
   const wake = temporalWaker(link, {
     taskQueue: config.taskQueue,
@@ -51,6 +54,8 @@ export async function startParts(config: Config, given: DevParts): Promise<Dev> 
       graphs,
       connection: temporal.connection.native,
       wake: (turn) => wake.wake(turn, { start: true }),
+      listen: tracing.runs,
+      interceptors: tracing.worker,
       log,
     },
     { ...config, namespace: temporal.settings.namespace },
@@ -63,7 +68,7 @@ export async function startParts(config: Config, given: DevParts): Promise<Dev> 
   const broken = Promise.race([worked, watch.replaced]);
   broken.catch(() => undefined); // whoever waits is told; nobody need wait
   const gateway = await startGatewaySide(
-    { storage, relay, wake, graphs: served, temporal: link, log, metrics },
+    { storage, relay, wake, graphs: served, temporal: link, log, metrics, tracing },
     config,
   );
   parts.add(gateway, () => gateway.close());
@@ -88,9 +93,10 @@ async function reloading(
 
 async function connected(
   found: FoundTemporal,
+  interceptors: Tracing['client'],
   parts: Stack,
 ): Promise<FoundTemporal & { readonly connection: TemporalConnection }> {
-  const connection = await connectTemporal(found.settings);
+  const connection = await connectTemporal({ ...found.settings, interceptors });
   parts.add(connection, () => connection.close());
   return { ...found, connection };
 }

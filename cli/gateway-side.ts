@@ -10,6 +10,7 @@ import type { Listening } from '../api/server.js';
 import type { Config } from '../config/config.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { TemporalLink } from '../temporal/connection.js';
+import type { Tracing } from '../tracing/tracing.js';
 
 export interface GatewaySideDeps extends Pick<
   GatewayDeps,
@@ -18,6 +19,7 @@ export interface GatewaySideDeps extends Pick<
   readonly temporal: TemporalLink;
   readonly log: Logger;
   readonly metrics: Pick<Metrics, 'requests'>;
+  readonly tracing: Pick<Tracing, 'requests'>;
 }
 
 export async function startGatewaySide(deps: GatewaySideDeps, config: Config): Promise<Listening> {
@@ -45,7 +47,7 @@ export async function listenEarly(config: Config, log: Logger): Promise<EarlyGat
 }
 
 function appOf(deps: GatewaySideDeps, config: Config, closing: AbortSignal): RequestListener {
-  const { temporal, metrics, ...rest } = deps;
+  const { temporal, metrics, tracing, ...rest } = deps;
   const app = createApp({
     ...rest,
     identify: identifyEverybody,
@@ -53,7 +55,7 @@ function appOf(deps: GatewaySideDeps, config: Config, closing: AbortSignal): Req
     ready: () => temporalReady(temporal),
     closing,
   });
-  return metrics.requests(app);
+  return tracing.requests(metrics.requests(app));
 }
 
 /** Names `temporal` when it does not answer. */

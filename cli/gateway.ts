@@ -9,6 +9,7 @@ import { openTemporal } from '../temporal/connection.js';
 import { temporalFromEnvironment } from '../temporal/environment.js';
 import { installRuntime } from '../temporal/runtime.js';
 import { temporalWaker } from '../temporal/waker.js';
+import { openTracing } from '../tracing/tracing.js';
 import { servedNames } from '../worker/graphs.js';
 import { listenEarly } from './gateway-side.js';
 import { stack } from '../config/stack.js';
@@ -38,6 +39,8 @@ export async function startGateway(
   try {
     const metrics = await openMetrics(config.metrics, log);
     parts.add(metrics, () => metrics.close());
+    const tracing = await openTracing(config.tracing, log);
+    parts.add(tracing, () => tracing.close());
     installRuntime((level, line) => log[level](line), metrics.sdkAddress);
     const { storage: target, temporal } = config;
     if (target.kind !== 'postgres' || temporal.kind !== 'external') {
@@ -54,7 +57,7 @@ export async function startGateway(
     });
     parts.add(opened, () => opened.close());
     metrics.countOpenTurns(opened.turns);
-    const storage = metrics.storage(opened);
+    const storage = tracing.storage(metrics.storage(opened));
     const { store } = storage;
     const relay = metrics.relay(
       await postgresRelay({
@@ -65,10 +68,10 @@ export async function startGateway(
       }),
     );
     parts.add(relay, () => relay.close());
-    const link = openTemporal(settings);
+    const link = openTemporal({ ...settings, interceptors: tracing.client });
     parts.add(link, () => link.close());
     const wake = temporalWaker(link, { taskQueue: config.taskQueue, store });
-    early.serve({ storage, relay, wake, graphs, temporal: link, log, metrics });
+    early.serve({ storage, relay, wake, graphs, temporal: link, log, metrics, tracing });
     parts.add(early, () => early.close()); // requests end before what they need
     const watch = watchStore(storage);
     parts.add(watch, () => watch.stop());

@@ -12,6 +12,7 @@ import { ConfigError, settingReader } from './problems.js';
 import type { SettingReader } from './problems.js';
 import * as shape from './shapes.js';
 import { resolveSupportDocs } from './support-docs.js';
+import { resolveTracing, type TracingConfig } from './tracing.js';
 import { temporalCliPlaces } from './temporal-cli.js';
 import type { TemporalCliPlaces } from './temporal-cli.js';
 import { resolveTimes } from './times.js';
@@ -59,6 +60,7 @@ export interface Config extends Times {
   /** Threads for graphs with `"isolation": "thread"`: null takes one for each core, and Node's own limit of memory. */
   readonly isolation: { readonly threads: number | null; readonly memoryMb: number | null };
   readonly metrics: MetricsConfig;
+  readonly tracing: TracingConfig;
   readonly logLevel: LogLevel;
   /** Variables that look like ours and are not: worth a warning. */
   readonly unknownVariables: readonly string[];
@@ -100,6 +102,7 @@ export function resolveConfig(env: Environment, options: ConfigOptions): Config 
       memoryMb: reader.read('EVERTHREAD_ISOLATION_MEMORY', shape.count(64, 65_536), null),
     },
     metrics: resolveMetrics(reader),
+    tracing: resolveTracing(reader, command),
     logLevel: reader.read('LOG_LEVEL', shape.oneOf(...logLevels), 'info'),
     unknownVariables: unknownVariables(env),
   };

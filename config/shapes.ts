@@ -107,6 +107,12 @@ export const postgresUrl: Shape<string> = {
   secret: true,
 };
 
+export const httpUrl: Shape<string> = {
+  schema: z.string().refine((text) => /^https?:\/\//.test(text) && URL.canParse(text)),
+  allowed: 'http://host:port or https://host:port',
+  secret: true,
+};
+
 export const hostAndPort: Shape<string> = {
   schema: z.string().regex(/^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+)(:\d{1,5})?$/i),
   allowed: 'host:port of a Temporal server, without a scheme',

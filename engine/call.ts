@@ -3,6 +3,7 @@ import { streamOptions } from './chunks.js';
 import type { HeldThreadOptions } from './held-thread.js';
 import type { GraphRun } from './port.js';
 import type { PregelGraph } from './project/types.js';
+import { runEvents } from './run-events.js';
 import { saveBarrier } from './versions/save-barrier.js';
 import { withSaver } from './versions/saver-copy.js';
 import { traitsOf } from './versions/traits.js';
@@ -58,10 +59,11 @@ export interface CallParts {
 export function callOptions(run: GraphRun, { control, heldThread }: CallParts): object {
   const { configurable, ...config } = runConfig(run) as { configurable: object };
   const { callbacks: held = [], ...others } = heldThread;
+  const told = run.tell === undefined ? held : [...held, runEvents(run.tell)];
   const { saver } = run.attempt;
   const callbacks = traitsOf(run.graph.modules).savesInStep
-    ? held
-    : [...held, saveBarrier(saver, run.signal)];
+    ? told
+    : [...told, saveBarrier(saver, run.signal)];
   return {
     ...config,
     configurable: { ...configurable, __pregel_checkpointer: saver },

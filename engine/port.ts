@@ -5,6 +5,7 @@
 import type { CallConfig } from '../contracts/call-config.js';
 import type { Failure } from '../contracts/failure.js';
 import type { FrameBody } from '../contracts/frames.js';
+import type { RunListener } from '../contracts/run-event.js';
 import type { ModeSet } from '../contracts/stream-modes.js';
 import type { TranscriptMessage, TurnInterrupt, Usage } from '../contracts/http.schema.js';
 import type { Attempt, AttemptOptions } from '../storage/saver/port.js';
@@ -63,6 +64,8 @@ export interface GraphRun {
   /** Told once, when the graph itself begins: a run may have to wait for a thread. */
   readonly onBegin?: () => void;
   readonly emit: (frame: FrameBody) => void;
+  /** Hears which nodes, models and tools run; absent where nobody listens, since it costs some callbacks. */
+  readonly tell?: RunListener;
 }
 
 /** What a turn leaves for its row. */

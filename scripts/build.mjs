@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folders =
-  'contracts workflows activities engine agents llm memory storage temporal worker api client cli config metrics'.split(
+  'contracts workflows activities engine agents llm memory storage temporal worker api client cli config metrics tracing'.split(
     ' ',
   );
 const quiet = process.argv.includes('--quiet');
@@ -69,6 +69,7 @@ async function bundleWorkflows() {
   const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
   const { code } = await bundleWorkflowCode({
     workflowsPath: path.join(root, 'dist', 'workflows', 'index.js'),
+    workflowInterceptorModules: [path.join(root, 'dist', 'workflows', 'trace-carrier.js')],
     logger: new DefaultLogger('WARN'),
   });
   await writeFile(path.join(root, 'dist', 'workflow-bundle.js'), code);

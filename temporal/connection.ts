@@ -24,12 +24,12 @@ const connectLimitMs = 10_000;
  * @throws {TemporalConnectionError} saying what to check
  */
 export async function connectTemporal(settings: TemporalSettings): Promise<TemporalConnection> {
-  const { namespace } = settings;
+  const { namespace, interceptors = {} } = settings;
   const connecting = connectNative(settings);
   try {
     const native = await connecting;
     await within(connectLimitMs, native.workflowService.describeNamespace({ namespace }));
-    const client = new Client({ connection: native, namespace });
+    const client = new Client({ connection: native, namespace, interceptors });
     return { client, native, namespace, close: () => native.close() };
   } catch (error) {
     // A server that refuses us must not leave a connection behind.

@@ -1,3 +1,4 @@
+import type { ClientInterceptors } from '@temporalio/client';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import { graphAttribute, tenantAttribute } from '../contracts/protocol.js';
 
@@ -8,6 +9,8 @@ export interface TemporalSettings {
   readonly namespace: string;
   /** TLS, API key and headers as the SDK takes them; empty for a server without any. */
   readonly security: Pick<NativeConnectionOptions, 'tls' | 'apiKey' | 'metadata'>;
+  /** What stands around each call of the client; none unless given. */
+  readonly interceptors?: ClientInterceptors;
 }
 
 /** The dev server that `everthread dev` runs as its child. */

@@ -9,6 +9,7 @@ import { connectTemporalPatiently, openTemporal } from '../temporal/connection.j
 import { temporalFromEnvironment } from '../temporal/environment.js';
 import { installRuntime } from '../temporal/runtime.js';
 import { temporalWaker } from '../temporal/waker.js';
+import { openTracing } from '../tracing/tracing.js';
 import { loadGraphs } from './graphs.js';
 import { stack } from '../config/stack.js';
 import { startWorkerSide } from './worker-side.js';
@@ -33,19 +34,22 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   try {
     const metrics = await openMetrics(config.metrics, log);
     parts.add(metrics, () => metrics.close());
+    const tracing = await openTracing(config.tracing, log);
+    parts.add(tracing, () => tracing.close());
     installRuntime((level, line) => log[level](line), metrics.sdkAddress);
     const { storage: target, temporal } = config;
     if (target.kind !== 'postgres' || temporal.kind !== 'external') {
       throw new Error('A worker of its own needs PostgreSQL and TEMPORAL_ADDRESS.');
     }
-    const settings = temporalFromEnvironment(temporal.env);
-    if (settings === undefined) throw new Error('TEMPORAL_ADDRESS names no server.');
+    const named = temporalFromEnvironment(temporal.env);
+    if (named === undefined) throw new Error('TEMPORAL_ADDRESS names no server.');
+    const settings = { ...named, interceptors: tracing.client };
     const opened = await openStoragePatiently(target, {
       ...{ autoMigrate: config.autoMigrate, signal },
       onWaiting: (reason) => log.warn(`waiting for PostgreSQL: ${reason.message}`),
     });
     parts.add(opened, () => opened.close());
-    const storage = metrics.storage(opened);
+    const storage = tracing.storage(metrics.storage(opened));
     const { store } = storage;
     const served = await loadGraphs(config, { log, memory: Promise.resolve(storage.memory) });
     const relay = metrics.relay(
@@ -71,6 +75,8 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
         graphs: served.graphs,
         connection: connection.native,
         wake: (turn) => wake.wake(turn, { start: true }),
+        listen: tracing.runs,
+        interceptors: tracing.worker,
         log,
       },
       { ...config, namespace: settings.namespace },

@@ -1,5 +1,5 @@
 /** The Temporal worker of one process: thread workflows from a bundle built beforehand, and `runTurn`. */
-import type { NativeConnection } from '@temporalio/worker';
+import type { NativeConnection, WorkerInterceptors } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
 import type { RunTurnDeps } from '../activities/run-turn.js';
 import type { DeploymentConfig } from '../config/deployment.js';
@@ -15,6 +15,8 @@ export interface ThreadWorkerOptions {
   /** How long a drain may take before runs are abandoned to another worker. */
   readonly shutdownGraceMs: number;
   readonly deployment?: DeploymentConfig;
+  /** What stands around each activity; none unless given. */
+  readonly interceptors?: WorkerInterceptors;
 }
 
 export interface ThreadWorker {
@@ -48,6 +50,7 @@ export async function startThreadWorker(
     ...versionedAs(options.deployment),
     workflowBundle: { codePath: options.bundlePath },
     activities: createActivities(deps),
+    interceptors: options.interceptors ?? {},
     maxConcurrentActivityTaskExecutions: maxTurnsAtOnce,
     maxConcurrentActivityTaskPolls: activityPolls,
     maxCachedWorkflows,

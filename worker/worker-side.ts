@@ -1,11 +1,12 @@
 /** The worker's half of a process: Temporal worker and sweeper over a storage, a relay and the graphs. */
-import type { NativeConnection } from '@temporalio/worker';
+import type { NativeConnection, WorkerInterceptors } from '@temporalio/worker';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { liveRuns } from '../activities/live-runs.js';
 import { loopWatch } from '../activities/loop-watch.js';
 import type { DeploymentConfig } from '../config/deployment.js';
 import type { Relay } from '../contracts/frames.js';
+import type { ListenToRuns } from '../contracts/run-event.js';
 import type { LoadedGraph } from '../engine/project/types.js';
 import type { Storage } from '../storage/port.js';
 import { threadRuns, type ThreadRuns } from '../temporal/thread-runs.js';
@@ -27,6 +28,9 @@ export interface WorkerSideDeps {
   readonly graphs: ReadonlyMap<string, LoadedGraph>;
   readonly connection: NativeConnection;
   readonly wake: SweeperDeps['wake'];
+  /** Traces and metrics of runs; see `RunTurnDeps.listen`. */
+  readonly listen?: ListenToRuns | undefined;
+  readonly interceptors?: WorkerInterceptors;
   readonly log: Logger;
 }
 
@@ -71,10 +75,12 @@ export async function startWorkerSide(
       live: liveRuns(storage.claims),
       loop,
       settings: { ...settings, drafts: storage.kind === 'postgres' },
+      listen: deps.listen,
       log,
     },
     {
       connection: deps.connection,
+      ...(deps.interceptors && { interceptors: deps.interceptors }),
       namespace: settings.namespace,
       taskQueue: settings.taskQueue,
       bundlePath: settings.bundlePath ?? builtBundlePath,

@@ -65,13 +65,13 @@ export class RemoteRun {
   }
 
   #job(): Job {
-    const { graph, attempt: _a, signal: _s, drain: _d, emit: _e, onBegin: _b, ...data } = this.#run;
+    const { graph, attempt: _a, signal: _s, drain: _d, emit: _e, tell, onBegin: _b, ...data } = this.#run;
     const { turn, hold, verify = false } = this.#attempt.options;
-    return { graph: graph.name, turn, saver: { hold, verify }, run: data };
+    return { graph: graph.name, turn, saver: { hold, verify }, run: data, told: tell !== undefined };
   }
 
   #mainSide(): MainSide {
-    const { emit, onBegin } = this.#run;
+    const { emit, tell, onBegin } = this.#run;
     const reads = this.#deps.storage.attemptReads(this.#attempt.options.turn);
     return {
       taken: () => void (this.#taken = true),
@@ -79,6 +79,7 @@ export class RemoteRun {
       frame: (body) => {
         if (this.#open) emit(body);
       },
+      tell: (event) => tell?.(event),
       opening: () => this.#read(reads.opening()),
       checkpoint: (ns, id) => this.#read(reads.checkpoint(ns, id)),
       list: (ns) => this.#read(reads.list(ns)),

@@ -2,6 +2,7 @@
 import { createBirpc, type BirpcReturn } from 'birpc';
 import type { MessagePort } from 'node:worker_threads';
 import type { FrameBody } from '../../contracts/frames.js';
+import type { RunEvent } from '../../contracts/run-event.js';
 import type { GraphRun, Stop } from '../../engine/port.js';
 import type { ClaimedTurn, Flushed } from '../../storage/port.js';
 import type { AttemptOptions, FlushRows } from '../../storage/saver/port.js';
@@ -15,12 +16,14 @@ export interface Job {
   readonly turn: ClaimedTurn;
   readonly saver: Pick<AttemptOptions, 'hold' | 'verify'>;
   readonly run: RunData;
+  /** Somebody hears the run. */
+  readonly told: boolean;
 }
 
 /** Everything of a run that is data. */
 export type RunData = Omit<
   GraphRun,
-  'graph' | 'attempt' | 'store' | 'signal' | 'drain' | 'emit' | 'onBegin' | 'heldThread'
+  'graph' | 'attempt' | 'store' | 'signal' | 'drain' | 'emit' | 'tell' | 'onBegin' | 'heldThread'
 >;
 
 /** How the thread's part ended. */
@@ -38,6 +41,7 @@ export interface MainSide extends AttemptReads {
   /** The graph itself begins: it is loaded, and its state is read. */
   began(): void;
   frame(body: FrameBody): void;
+  tell(event: RunEvent): void;
   flush(rows: FlushRows): Promise<Flushed>;
   /** What the graph asks of its store. */
   store(ops: readonly StoreOp[]): Promise<readonly StoreAnswer[]>;

@@ -66,6 +66,7 @@ export async function runJob({ job, port }: { job: Job; port: MessagePort }): Pr
       signal: stopper.signal,
       heldThread: true,
       emit: (frame) => void main.frame.asEvent(frame),
+      ...(job.told && { tell: (event) => void main.tell.asEvent(event) }),
       onBegin: () => void main.began.asEvent(),
     };
     void main.ended.asEvent(await endOf(attempt, await runUncaught(run)));
