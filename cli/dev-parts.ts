@@ -2,6 +2,7 @@
 import type { Config } from '../config/config.js';
 import { allStarted } from '../config/stack.js';
 import type { Stack } from '../config/stack.js';
+import { allListening } from '../contracts/run-event.js';
 import type { LoadedGraph } from '../engine/project/types.js';
 import { openMetrics } from '../metrics/metrics.js';
 import { openStorage } from '../storage/open.js';
@@ -54,7 +55,7 @@ export async function startParts(config: Config, given: DevParts): Promise<Dev> 
       graphs,
       connection: temporal.connection.native,
       wake: (turn) => wake.wake(turn, { start: true }),
-      listen: tracing.runs,
+      listen: allListening(metrics.runs, tracing.runs),
       interceptors: tracing.worker,
       log,
     },

@@ -28,3 +28,18 @@ export type RunPart =
 export type RunListener = (event: RunEvent) => void;
 /** Asked once for each run; undefined when nobody wants to hear it. */
 export type ListenToRuns = (turn: { readonly graph: string }) => RunListener | undefined;
+
+/** One listener for several; undefined when there is none, so that a run that nobody hears costs nothing. */
+export function allListening(
+  ...listeners: readonly (ListenToRuns | undefined)[]
+): ListenToRuns | undefined {
+  const wanted = listeners.filter((listen) => listen !== undefined);
+  if (wanted.length === 0) return undefined;
+  return (turn) => {
+    const heard = wanted.map((listen) => listen(turn)).filter((hear) => hear !== undefined);
+    if (heard.length === 0) return undefined;
+    return (event) => {
+      for (const hear of heard) hear(event);
+    };
+  };
+}

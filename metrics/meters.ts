@@ -88,6 +88,12 @@ const workerMeters = ({ counter, gauge, timer }: Makers) => ({
   commitTime: timer('commit_seconds', 'The settling transaction', [], momentSeconds),
   fenceLost: counter('fence_lost_total', 'Writes refused: another attempt has the turn'),
   liveTurns: gauge('live_turns', 'Turns that run in this process'),
+  modelCallTime: timer(
+    'model_call_seconds',
+    'Calls of models, those of failed attempts too',
+    ['graph', 'outcome'],
+    turnSeconds,
+  ),
   modelMessages: counter('model_messages_total', 'Messages of models in settled turns', 'graph'),
   tokens: counter('model_tokens_total', 'Tokens of settled turns', 'graph', 'direction'),
 });

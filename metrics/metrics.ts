@@ -1,6 +1,7 @@
 /** What the composition roots know of metrics: wrappers that count, or that do nothing. */
 import type { RequestListener } from 'node:http';
 import type { Relay } from '../contracts/frames.js';
+import type { ListenToRuns } from '../contracts/run-event.js';
 import type { Storage } from '../storage/port.js';
 import type { QueueObserver } from '../storage/relay-queue.js';
 
@@ -18,6 +19,8 @@ export interface Metrics {
   storage(storage: Storage): Storage;
   relay(relay: Relay): Relay;
   requests(app: RequestListener): RequestListener;
+  /** Hears runs; undefined when metrics are off. */
+  readonly runs: ListenToRuns | undefined;
   readonly queue: QueueObserver | undefined;
   /** Shows how many turns of the store are open. Gateways do, so that a store is not asked by all. */
   countOpenTurns(turns: Pick<Storage['turns'], 'countOpen'>): void;
@@ -31,6 +34,7 @@ const noMetrics: Metrics = {
   storage: (storage) => storage,
   relay: (relay) => relay,
   requests: (app) => app,
+  runs: undefined,
   queue: undefined,
   countOpenTurns: () => undefined,
   close: () => Promise.resolve(),

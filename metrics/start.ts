@@ -8,6 +8,7 @@ import { createMeters, type Meters } from './meters.js';
 import type { Metrics, MetricsPlace } from './metrics.js';
 import { observedRelay } from './observed-relay.js';
 import { observedRequests } from './observed-requests.js';
+import { observedRuns } from './observed-runs.js';
 import { observedStorage } from './observed-storage.js';
 
 /** A scrape does not wait for the SDK's own numbers longer than this. */
@@ -39,6 +40,7 @@ export async function startMetrics(place: MetricsPlace, sdkAddress: string): Pro
     storage: (storage: Storage) => observedStorage(storage, meters, live),
     relay: (relay: Relay) => observedRelay(relay, meters, live),
     requests: (app: RequestListener) => observedRequests(app, meters),
+    runs: observedRuns(meters),
     queue: {
       sent: (lagMs) => meters.relayLag.observe(lagMs / 1000),
       dropped: () => meters.framesDropped.inc(),

@@ -1,6 +1,7 @@
 /** Composition root of `everthread worker`: graphs on PostgreSQL and an existing Temporal. */
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
+import { allListening } from '../contracts/run-event.js';
 import { openMetrics } from '../metrics/metrics.js';
 import { openStoragePatiently } from '../storage/open.js';
 import { postgresRelay } from '../storage/relay-postgres.js';
@@ -75,7 +76,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
         graphs: served.graphs,
         connection: connection.native,
         wake: (turn) => wake.wake(turn, { start: true }),
-        listen: tracing.runs,
+        listen: allListening(metrics.runs, tracing.runs),
         interceptors: tracing.worker,
         log,
       },

@@ -52,6 +52,9 @@ describe('metrics of everthread dev', () => {
     expect(valueOf(/everthread_first_token_seconds_count\{graph="\w+"\}/)).toBe(1);
     expect(valueOf(/everthread_claims_total\{outcome="claimed"\}/)).toBe(2);
     expect(valueOf(/everthread_commit_seconds_count/)).toBe(2);
+    expect(
+      valueOf(/everthread_model_call_seconds_count\{graph="\w+",outcome="answered"\}/),
+    ).toBeGreaterThanOrEqual(2);
     expect(valueOf(/everthread_model_messages_total\{graph="\w+"\}/)).toBeGreaterThanOrEqual(2);
     expect(valueOf(/everthread_relay_frames_published_total\{kind="wake"\}/)).toBe(2);
     expect(valueOf(/everthread_live_turns/)).toBe(0);
