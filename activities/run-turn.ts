@@ -46,6 +46,8 @@ export interface RunTurnSettings {
 /** Ten lost workers within one superstep are its own doing (P3). */
 const maxLosses = 10;
 /** Two ticks fit into the heartbeat time-out of 5 s, so one late tick loses nothing. */
+  /** Stands on each turn that this worker claims (O10); absent, or without a build id, for an unversioned one. */
+  readonly deployment?: { readonly buildId: string | null };
 const heartbeatMs = 2_000;
 /** A graph that this worker lacks may be served by another one of a rolling deploy. */
 const maxGraphTries = 3;
@@ -67,8 +69,9 @@ export const createRunTurn =
     }, heartbeatMs);
     try {
       return await deps.live.adopt(`${workflowId}/${runId}/${activityId}`, async () => {
-        const holder = { runId, activityId: Number(activityId), attempt };
-        const { turnTimeoutMs } = deps.settings;
+        const { turnTimeoutMs, deployment } = deps.settings;
+        const holder = { runId, activityId: Number(activityId), attempt, ...buildOf(deployment) };
+        if (!deps.sight.mayClaim()) throw tryAgain('StorageUnavailable', storagePauseMs);
         reachCrashPoint('before-claim', thread.threadId);
         const claimed = await deps.storage.claims.claim(thread, holder, {
           turnTimeoutMs,
@@ -128,6 +131,9 @@ async function afterClaim(
       reachCrashPoint('before-ack', turn.claim.thread.threadId);
       return { ...result, seq: turn.claim.seq, steps: frames.steps };
     }
+const buildOf = (deployment: RunTurnSettings['deployment']) =>
+  deployment?.buildId == null ? {} : { buildId: deployment.buildId };
+
   }
 }
 

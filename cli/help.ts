@@ -21,6 +21,7 @@ On several hosts (PostgreSQL and a Temporal cluster):
   everthread worker                    as many as you like
 
 Looking after threads and their store:
+  everthread deploy                    which build of the workers takes the turns
   everthread threads ls                which there are; also show, tail, cancel, delete, retry
   everthread fsck                      is everything in order? --repair mends what it can
   everthread backup FILE               a copy of a SQLite store, also while it runs

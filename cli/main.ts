@@ -1,6 +1,7 @@
 /** The command line: which commands there are. What a command does is in a file of its own, loaded when it is asked for. */
 import { Command, CommanderError } from 'commander';
 import { readFileSync } from 'node:fs';
+import { deployCommands } from './deploy-command.js';
 import { describeFailure } from './failure.js';
 import * as help from './help.js';
 import { threadsCommands } from './threads-command.js';
@@ -78,6 +79,7 @@ function commands(exit: (code: number) => void): Command {
   operatorCommands(program, exit);
   threadsCommands(program, exit);
   program
+  deployCommands(program, exit);
     .command('chat')
     .description('chat on a thread in the terminal')
     .argument('[message...]', 'say this, print the reply and exit')

@@ -11,12 +11,13 @@ export interface Paint {
   readonly cyan: (text: string) => string;
 }
 
-export const threadColumns = ['THREAD', 'STATUS', 'GRAPH', 'VERSION', 'UPDATED', 'TURN'] as const;
+export const threadColumns = 'THREAD STATUS GRAPH VERSION UPDATED BUILD TURN'.split(' ');
 
 export function threadCells(thread: ThreadReply, nowMs: number): readonly string[] {
-  const { thread_id, status, graph, version, updated_at, turn } = thread;
+  const { thread_id, status, graph, version, updated_at, turn, build_id: build = '-' } = thread;
   const since = turn && `${turn.status} ${ago(turn.accepted_at, nowMs)}${tries(turn.attempts)}`;
-  return [thread_id, status, graph ?? '-', String(version), ago(updated_at, nowMs), since ?? '-'];
+  const cells = [thread_id, status, graph ?? '-', String(version), ago(updated_at, nowMs)];
+  return [...cells, build, since ?? '-'];
 }
 
 /** Rows under a head, padded to the widest cell; the status is the one thing with a colour. */
@@ -57,6 +58,7 @@ export function threadLines(
     ['version', `${thread.version} (epoch ${thread.epoch})`],
     ['created', `${thread.created_at} (${ago(thread.created_at, nowMs)} ago)`],
     ['updated', `${thread.updated_at} (${ago(thread.updated_at, nowMs)} ago)`],
+    ...(thread.build_id === undefined ? [] : [['build', thread.build_id] as const]),
     ...(thread.next.length > 0 ? [['next', thread.next.join(', ')] as const] : []),
     ...(interrupts.length > 0 ? [['asks', questions(interrupts.length)] as const] : []),
     ...(turn === undefined

@@ -12,6 +12,8 @@ export interface Holder {
   readonly runId: string;
   readonly activityId: number;
   readonly attempt: number;
+  /** Of the worker; absent when it has none. */
+  readonly buildId?: string;
 }
 
 /** The right to write one turn, until a higher fence exists. */

@@ -167,10 +167,10 @@ const takeTurn = (
 ): Tx<number> =>
   run(
     `UPDATE et_turns SET status = 'running', fence = $5, run_id = $6, activity_id = $7, attempt = $8, released = 0,
-       losses = $9, spent_ms = $10, base_version = $11, claimed_at_ms = {now}, alive_at_ms = {now} WHERE ${atPlace}`,
+       losses = $9, spent_ms = $10, base_version = $11, build_id = $12, claimed_at_ms = {now}, alive_at_ms = {now} WHERE ${atPlace}`,
     ...[claim.thread.tenant, claim.thread.threadId, claim.epoch, claim.seq, claim.fence],
     ...[holder.runId, holder.activityId, holder.attempt],
-    ...[now.losses, now.spentMs, now.baseVersion],
+    ...[now.losses, now.spentMs, now.baseVersion, holder.buildId ?? null],
   );
 
 function whyNot(

@@ -33,6 +33,13 @@ export interface ThreadPage {
   readonly next: ThreadCursor | null;
 }
 
+/** Turns that run now on workers of one build. */
+export interface RunningTurnCount {
+  /** Null: workers without a build id. */
+  readonly buildId: string | null;
+  readonly count: number;
+}
+
 /** Turns of one graph that are not settled. */
 export interface OpenTurnCount {
   readonly graph: string;

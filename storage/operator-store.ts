@@ -12,8 +12,10 @@ import type { Finding } from './fsck/finding.js';
 import { openTurnOf, type OpenTurn } from './fsck/open-turn.js';
 import { repairThread } from './fsck/repair.js';
 import { lockInstance } from './lock-sqlite.js';
+import type { RunningTurnCount } from './list-port.js';
 import { checkSchema } from './migrate.js';
 import type { StorageTarget } from './open.js';
+import { countRunning } from './thread-list.js';
 import type { Driver } from './tx.js';
 
 /** A store with data that outlives the process. */
@@ -32,6 +34,8 @@ export interface OperatorStore {
   repairThread(thread: ThreadKey): Promise<void>;
   /** The thread's earliest unsettled turn, for asking Temporal whether somebody runs it. */
   openTurn(thread: ThreadKey): Promise<OpenTurn | undefined>;
+  /** How many turns run, build by build (O10). */
+  runningTurns(): Promise<readonly RunningTurnCount[]>;
   close(): Promise<void>;
 }
 
@@ -81,6 +85,7 @@ const operatorStoreOn = (
     await driver.write(() => repairThread(thread));
   },
   openTurn: (thread) => driver.read(() => openTurnOf(thread)),
+  runningTurns: () => driver.read(() => countRunning()),
   close,
 });
 

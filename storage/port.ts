@@ -13,7 +13,13 @@ import type { FactVectors, MemoryStore } from '../memory/store.js';
 import type { Accepted, AcceptTurn } from './accept-port.js';
 import type { ClaimedTurn, ClaimStore } from './claim-port.js';
 import type { ErasureStore } from './erasure-port.js';
-import type { ListThreads, OpenTurn, OpenTurnCount, ThreadPage } from './list-port.js';
+import type {
+  ListThreads,
+  OpenTurn,
+  OpenTurnCount,
+  RunningTurnCount,
+  ThreadPage,
+} from './list-port.js';
 import type { GraphStoreRows } from './graph-store/port.js';
 import type { Attempt, AttemptOptions } from './saver/port.js';
 import type { AttemptReads } from './saver/reads.js';
@@ -130,6 +136,8 @@ export interface TurnStore {
   peek(turnIds: readonly string[]): Promise<ReadonlyMap<string, TurnLook>>;
   /** How many turns are not settled, of all tenants. Costs as much as there are such turns. */
   countOpen(): Promise<readonly OpenTurnCount[]>;
+  /** How many turns run, build by build (O10), of all tenants. */
+  countRunning(): Promise<readonly RunningTurnCount[]>;
   /** Marks that somebody listens, to these stream modes too (DESIGN 15.2). */
   listen(thread: ThreadKey, turnId: string, modes?: ModeSet): Promise<void>;
   /** P6: settles a pending or running turn `cancelled`, fence + 1. */
@@ -154,9 +162,17 @@ export interface ThreadRecord {
   readonly updatedAtMs: number;
   /** The turn that runs or is next to run; null in a thread that is not `busy`. */
   readonly open: OpenTurn | null;
+  /** Of the worker that took its last turn (O10); null: it had none, or there was no turn. */
+  readonly buildId: string | null;
 }
 
-export type { ListThreads, OpenTurn, ThreadCursor, ThreadPage } from './list-port.js';
+export type {
+  ListThreads,
+  OpenTurn,
+  RunningTurnCount,
+  ThreadCursor,
+  ThreadPage,
+} from './list-port.js';
 
 export interface CreateThread {
   readonly thread: ThreadKey;

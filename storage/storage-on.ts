@@ -16,7 +16,7 @@ import { attemptReads, openAttempt } from './saver/attempt.js';
 import { failTurn, finishText, lookUpClaim, settleTurn } from './settle.js';
 import { channelOf, stateOf } from './state.js';
 import { takeQuiet } from './sweep.js';
-import { countOpen, getThread, listThreads } from './thread-list.js';
+import { countOpen, countRunning, getThread, listThreads } from './thread-list.js';
 import { createThread, threadHistory } from './threads.js';
 import { findAccepted, getTurn } from './turns.js';
 import { StoreReplaced } from './store-watch.js';
@@ -55,6 +55,7 @@ const turnsOn = (driver: Driver): TurnStore => ({
   piece: (thread, turnId, part, at) => driver.read(() => pieceOf(thread, turnId, part, at)),
   peek: (turnIds) => driver.read(() => lookAt(turnIds)),
   countOpen: () => driver.read(() => countOpen()),
+  countRunning: () => driver.read(() => countRunning()),
   listen: async (thread, turnId, modes) => {
     await driver.write(() => listenTo(thread, turnId, modes));
   },

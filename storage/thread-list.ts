@@ -1,6 +1,12 @@
 /** Looks at one thread or many: each with the turn that runs or is next. A deleted one looks like one that never was. */
 import type { ThreadKey } from '../contracts/protocol.js';
-import type { ListThreads, OpenTurn, OpenTurnCount, ThreadPage } from './list-port.js';
+import type {
+  ListThreads,
+  OpenTurn,
+  OpenTurnCount,
+  RunningTurnCount,
+  ThreadPage,
+} from './list-port.js';
 import type { ThreadRecord } from './port.js';
 import { hasUnsettled, threadColumns, type ThreadRow } from './thread-row.js';
 import { first, query, type SqlValue, type Tx } from './tx.js';
@@ -12,14 +18,17 @@ interface ListedRow extends ThreadRow {
   readonly open_status: OpenTurn['status'];
   readonly open_since_ms: number;
   readonly open_fence: number;
+  readonly build_id: string | null;
 }
 
 /** The earliest unsettled turn is the one behind the settled ones. */
 const listed = `SELECT t.thread_id, ${threadColumns.replaceAll(/\w+/g, 't.$&')},
     u.turn_id AS open_id, u.seq AS open_seq, u.status AS open_status, u.accepted_at_ms AS open_since_ms,
-    u.fence AS open_fence
+    u.fence AS open_fence, coalesce(u.build_id, last.build_id) AS build_id
   FROM et_threads t LEFT JOIN et_turns u ON u.tenant = t.tenant AND u.thread_id = t.thread_id
     AND u.epoch = t.epoch AND u.seq = t.settled_seq + 1
+    LEFT JOIN et_turns last ON last.tenant = t.tenant AND last.thread_id = t.thread_id
+    AND last.epoch = t.epoch AND last.seq = t.settled_seq
   WHERE t.tenant = $1 AND t.deleted = 0`;
 
 export function* getThread(key: ThreadKey): Tx<ThreadRecord | undefined> {
@@ -73,6 +82,7 @@ const recordOf = (tenant: string, row: ListedRow): ThreadRecord => ({
   createdAtMs: row.created_at_ms,
   updatedAtMs: row.updated_at_ms,
   open: openTurnOf(row),
+  buildId: row.build_id,
 });
 
 function statusOf(row: ThreadRow): ThreadRecord['status'] {
@@ -104,3 +114,11 @@ export function* countOpen(): Tx<readonly OpenTurnCount[]> {
   );
   return rows.map(({ oldest_ms: oldestMs, ...row }) => ({ ...row, oldestMs }));
 }
+
+/** A turn that was released waits for its next claim; its row keeps the last one's build until then. */
+export const countRunning = (): Tx<readonly RunningTurnCount[]> =>
+  query<{ buildId: string | null; count: number }>(
+    `SELECT build_id AS "buildId", count(*) AS count FROM et_turns
+     WHERE settled_at_ms IS NULL AND status = 'running' AND released = 0
+     GROUP BY build_id ORDER BY build_id`,
+  );

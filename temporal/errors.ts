@@ -22,6 +22,7 @@ export const grpcCode = {
   alreadyExists: 6,
   permissionDenied: 7,
   resourceExhausted: 8,
+  failedPrecondition: 9,
   aborted: 10,
   unimplemented: 12,
   internal: 13,

@@ -27,7 +27,7 @@ describe('everthread threads', () => {
     const listed = await threads('ls');
     expect(listed).toMatchObject({ code: 0, stderr: '' });
     const [head, ...rows] = listed.stdout.trimEnd().split('\n');
-    expect(head).toMatch(/^THREAD +STATUS +GRAPH +VERSION +UPDATED +TURN$/);
+    expect(head).toMatch(/^THREAD +STATUS +GRAPH +VERSION +UPDATED +BUILD +TURN$/);
     expect(rows).toHaveLength(2);
     expect(rows[0]).toMatch(/^runs +busy +agent +0 +\d+s +running \d+s$/);
     expect(rows[1]).toMatch(/^done +idle +agent +1 +\d+s +-$/);
