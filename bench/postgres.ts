@@ -15,6 +15,8 @@ export interface PostgresPlace {
   readonly address: string;
   readonly port: number;
   readonly inside: readonly string[];
+  /** `-c name=value` beside those of the tests. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 export async function startPostgres(place?: PostgresPlace): Promise<Postgres> {

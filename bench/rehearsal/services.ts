@@ -24,8 +24,8 @@ export interface Replica {
   readonly metrics: string;
   /** The one that was started last. */
   proc(): Proc | undefined;
-  /** Starts it (again), on the same port, and waits until it is ready. Variables win over the file's. */
-  start(own?: Readonly<Record<string, string>>): Promise<void>;
+  /** Starts it (again), on the same port, as a build when one is named, and waits until it is ready. */
+  start(buildId?: string): Promise<void>;
 }
 
 export interface Cast {
@@ -57,11 +57,13 @@ export const hostFor = ({ hosts }: Cast, name: string): Host => hosts?.add(name)
 /** The database that the file's URL names, with the file's user, on a server as the tests start it. */
 export async function castPostgres(
   cast: Cast,
-  { name, environment }: Service,
+  { name, environment, command }: Service,
 ): Promise<{ readonly url: string; readonly host: Host }> {
   const host = hostFor(cast, name);
   const port = cast.hosts === undefined ? await freePort() : 5432;
-  const server = await startPostgres({ ...host, port });
+  const flags = command.filter((word) => word.includes('=')).map((word) => word.split('='));
+  const settings = Object.fromEntries(flags) as Record<string, string>;
+  const server = await startPostgres({ ...host, port, settings });
   cast.stops.push(() => server.stop());
   const { POSTGRES_USER: user = '', POSTGRES_DB: database = '' } = environment;
   await onPostgres(`${server.url}/postgres`, async (client) => {
@@ -92,6 +94,17 @@ export async function runToEnd(cast: Cast, service: Service): Promise<void> {
   cast.notes.push(`${service.name}: ${proc.log().trim().split('\n').join('; ')}`);
 }
 
+/** What an operator does: `everthread <args>` with a service's variables. @throws with its log unless it ends with 0 */
+export async function operate(
+  cast: Cast,
+  service: Service,
+  args: readonly string[],
+): Promise<void> {
+  const proc = run(thisMachine, args, environmentOf(cast, service, {}));
+  if (proc.alive()) await once(proc.child, 'exit');
+  if (proc.child.exitCode !== 0) throw new Error(`everthread ${args.join(' ')}: ${proc.log()}`);
+}
+
 /** `everthread <args>` on a host. */
 const run = (
   { inside }: Host,
@@ -99,15 +112,16 @@ const run = (
   env: Readonly<Record<string, string>>,
 ): Proc => startProc([...inside, process.execPath, 'bin/everthread.js', ...args], env);
 
-/** So many more replicas of a service that stays, when all of them are ready. */
+/** So many more replicas of a service that stays, when all of them are ready; of a build when one is named. */
 export async function addReplicas(
   cast: Cast,
   service: Service,
   count: number,
+  buildId?: string,
 ): Promise<readonly Replica[]> {
   const added: Replica[] = [];
   for (let n = 0; n < count; n += 1) added.push(await replicaOf(cast, service));
-  await Promise.all(added.map((replica) => replica.start()));
+  await Promise.all(added.map((replica) => replica.start(buildId)));
   return added;
 }
 
@@ -122,8 +136,9 @@ async function replicaOf(cast: Cast, service: Service): Promise<Replica> {
     ...{ service, name, host, port: place.port },
     metrics: `http://${host.address}:${place.metricsPort}/metrics`,
     proc: () => proc,
-    async start(own = {}) {
-      proc = run(host, service.command, environmentOf(cast, service, { ...place.env, ...own }));
+    async start(buildId) {
+      const flags = buildId === undefined ? [] : ['--build-id', buildId];
+      proc = run(host, [...service.command, ...flags], environmentOf(cast, service, place.env));
       await ready(replica, proc);
     },
   };

@@ -39,7 +39,12 @@ export async function startPostgresBroker() {
  * Data in a folder that is removed; nothing is synced, since no test cuts the power of this server.
  * `inside` is a command that runs another one in a network of its own, where `address` and `port` are.
  */
-export async function startPostgres({ address = '127.0.0.1', port: wanted, inside = [] } = {}) {
+export async function startPostgres({
+  address = '127.0.0.1',
+  port: wanted,
+  inside = [],
+  settings: more = {},
+} = {}) {
   const { uid, gid } = unprivileged();
   const owner = uid === undefined ? {} : { uid, gid };
   const folder = await mkdtemp(path.join(os.tmpdir(), 'everthread-pg-'));
@@ -69,6 +74,7 @@ export async function startPostgres({ address = '127.0.0.1', port: wanted, insid
     max_connections: '400',
     fsync: 'off',
     full_page_writes: 'off',
+    ...more,
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   let child;
