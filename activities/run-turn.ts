@@ -1,6 +1,7 @@
 /** The activity of a thread: claims the earliest unsettled turn, has the engine run it, settles it (DESIGN 4, items 3 and 4). */
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { FrameBody, Relay } from '../contracts/frames.js';
@@ -14,6 +15,7 @@ import { editTurn } from './edit-turn.js';
 import { foreignStore, isStorageAway, staleFence, tryAgain } from './failures.js';
 import type { LiveRuns } from './live-runs.js';
 import type { LoopWatch } from './loop-watch.js';
+import { placeOn, queueOf, type Placement } from './placement.js';
 import { runGraph } from './run-graph.js';
 import { countTry, release, resultOf, settleFailed, settleStop } from './settle-turn.js';
 import { turnFrames } from './turn-frames.js';
@@ -27,6 +29,7 @@ export interface RunTurnDeps {
   readonly live: LiveRuns;
   readonly loop: LoopWatch;
   readonly settings: RunTurnSettings;
+  readonly placement: Placement;
   /** Hears what runs within turns, for traces and metrics; absent where neither is on. */
   readonly listen?: ListenToRuns | undefined;
   readonly log: Logger;
@@ -53,6 +56,11 @@ const heartbeatMs = 2_000;
 const maxGraphTries = 3;
 /** A database that is away is asked again this soon, on any worker. */
 const storagePauseMs = 500;
+/**
+ * Two workers whose projects disagree about a graph's place would send its turn to and fro; one that lies on a queue of
+ * its own answers late, so that they do so slowly.
+ */
+const misplacedPauseMs = 1_000;
 /** The gateways look at the row now instead of at their next poll. */
 const wakeFrame: FrameBody = { kind: 'wake', data: null };
 
@@ -61,7 +69,7 @@ export const createRunTurn =
   async ({ thread }: RunTurnInput): Promise<RunTurnResult> => {
     if (thread.store !== deps.storage.store) throw foreignStore();
     const context = Context.current();
-    const { activityId, attempt, workflowExecution } = context.info;
+    const { activityId, attempt, taskQueue, workflowExecution } = context.info;
     const { workflowId = '', runId = '' } = workflowExecution ?? {};
     const progress: Tracked = { now: undefined, frames: undefined };
     const heart = setInterval(() => {
@@ -76,9 +84,13 @@ export const createRunTurn =
         const claimed = await deps.storage.claims.claim(thread, holder, {
           turnTimeoutMs,
           maxLosses,
+          here: (graph) => queueOf(deps.placement, graph) === taskQueue,
         });
         reachCrashPoint('after-claim', thread.threadId);
-        return await afterClaim(deps, claimed, progress);
+        if (claimed.kind === 'elsewhere') return await sentOn(deps, claimed, taskQueue);
+        // The thread's next turn is likely to be of the same graph.
+        const place = placeOn(deps.placement, taskQueue);
+        return { ...(await afterClaim(deps, claimed, progress)), ...place };
       });
     } catch (error) {
       throw crossing(deps, error);
@@ -86,6 +98,20 @@ export const createRunTurn =
       clearInterval(heart);
     }
   };
+
+/** The turn belongs on another queue (Q1). */
+async function sentOn(
+  deps: RunTurnDeps,
+  { graph, after }: Extract<Claimed, { kind: 'elsewhere' }>,
+  from: string,
+): Promise<RunTurnResult> {
+  const queue = queueOf(deps.placement, graph);
+  if (from !== deps.placement.main) {
+    deps.log.warn({ graph, from, queue }, 'a turn was on the wrong task queue; it is sent on');
+    await pause(misplacedPauseMs);
+  }
+  return { ...resultOf(deps, 'elsewhere', after), ...placeOn(deps.placement, queue) };
+}
 
 /** What crosses Temporal is a code (A6): the words of an error nobody expected stay in this process' log. */
 function crossing(deps: RunTurnDeps, error: unknown): Error {
@@ -110,7 +136,7 @@ function progressOf({ now, frames }: Tracked): TurnProgress | null {
 
 async function afterClaim(
   deps: RunTurnDeps,
-  claimed: Claimed,
+  claimed: Exclude<Claimed, { kind: 'elsewhere' }>,
   progress: Tracked,
 ): Promise<RunTurnResult> {
   switch (claimed.kind) {

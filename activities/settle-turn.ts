@@ -1,7 +1,7 @@
 /** How a run of the graph becomes the turn's end, or another try. */
 import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { Failure } from '../contracts/failure.js';
-import type { RunLimit, RunTurnResult, SettledStatus } from '../contracts/protocol.js';
+import type { RunLimit, RunTurnResult } from '../contracts/protocol.js';
 import type { Stop } from '../engine/port.js';
 import { Unstorable } from '../storage/port.js';
 import type { ClaimedTurn, Progress, Settled, Settlement } from '../storage/port.js';
@@ -137,7 +137,7 @@ const runLimit: RunLimit = { turns: 40, events: 300, signals: 300 };
 
 export const resultOf = (
   deps: RunTurnDeps,
-  status: SettledStatus | 'yielded' | 'idle',
+  status: RunTurnResult['status'],
   after: Progress,
 ): RunTurnResult => ({
   status,

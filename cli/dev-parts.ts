@@ -14,7 +14,7 @@ import type { TemporalConnection } from '../temporal/connection.js';
 import { installRuntime } from '../temporal/runtime.js';
 import { temporalWaker } from '../temporal/waker.js';
 import { openTracing, type Tracing } from '../tracing/tracing.js';
-import { loadGraphs } from '../worker/graphs.js';
+import { loadGraphs, placesOf } from '../worker/graphs.js';
 import { startWorkerSide } from '../worker/worker-side.js';
 import type { Dev, DevOptions, FoundTemporal } from './dev.js';
 import { startGatewaySide } from './gateway-side.js';
@@ -59,7 +59,7 @@ export async function startParts(config: Config, given: DevParts): Promise<Dev> 
       interceptors: tracing.worker,
       log,
     },
-    { ...config, namespace: temporal.settings.namespace },
+    { ...config, ...placesOf(served), namespace: temporal.settings.namespace },
   );
   parts.add(worker, () => worker.stop());
   await reloading(config, { graphs, log }, parts);

@@ -5,6 +5,8 @@ export const allowRemote =
 
 export const buildId =
   'the build of this worker: it takes turns once "everthread deploy current" names it';
+export const taskQueue =
+  'serve these task queues of langgraph.json only: main (default), a name in it, or all';
 export const deployment = 'the worker deployment that the build belongs to (default: everthread)';
 
 export const everthread = `
@@ -106,6 +108,8 @@ Example:
 Settings:
 ${cluster}
   EVERTHREAD_BUILD_ID                  the same as --build-id; also EVERTHREAD_DEPLOYMENT
+  EVERTHREAD_WORKER_QUEUES             the same as --task-queue, with commas: main,gpu
+  EVERTHREAD_TURNS_AT_ONCE             turns that run at once, of each task queue (200)
 ${graphsAndModel}
 ${agents}
 ${times}`;

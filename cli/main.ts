@@ -69,6 +69,7 @@ function commands(exit: (code: number) => void): Command {
     .description('run a worker, beside gateways in other processes')
     .option('--build-id <id>', help.buildId)
     .option('--deployment <name>', help.deployment)
+    .option('--task-queue <names...>', help.taskQueue)
     .addHelpText('after', help.worker)
     .action(async (flags: WorkerFlags) => {
       const { worker } = await import('./worker-command.js');

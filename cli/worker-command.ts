@@ -5,6 +5,7 @@ import { serve } from './serve.js';
 export interface WorkerFlags {
   readonly buildId?: string;
   readonly deployment?: string;
+  readonly taskQueue?: readonly string[];
 }
 
 /** `everthread worker`: runs turns until it is stopped. @returns the exit code */
@@ -16,14 +17,18 @@ export const worker = (flags: WorkerFlags): Promise<number> =>
       const running = await startWorker(config, { log, signal: stopAsked });
       return { ...running, broken: running.done };
     },
-    onReady: ({ graphs }, { config, log }) => {
+    onReady: ({ graphs, queues }, { config, log }) => {
       const { name: deployment, buildId } = config.deployment;
-      log.info({ graphs, ...(buildId !== null && { deployment, buildId }) }, 'worker is ready');
+      log.info(
+        { graphs, queues, ...(buildId !== null && { deployment, buildId }) },
+        'worker is ready',
+      );
     },
   });
 
 /** A flag wins over the variable of the same meaning. */
-export const settingsOf = ({ buildId, deployment }: WorkerFlags): Environment => ({
+export const settingsOf = ({ buildId, deployment, taskQueue }: WorkerFlags): Environment => ({
   ...(buildId !== undefined && { EVERTHREAD_BUILD_ID: buildId }),
   ...(deployment !== undefined && { EVERTHREAD_DEPLOYMENT: deployment }),
+  ...(taskQueue !== undefined && { EVERTHREAD_WORKER_QUEUES: taskQueue.join(',') }),
 });

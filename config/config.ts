@@ -10,6 +10,7 @@ import type { Environment } from './env.js';
 import { resolveMetrics, type MetricsConfig } from './metrics.js';
 import { ConfigError, settingReader } from './problems.js';
 import type { SettingReader } from './problems.js';
+import { resolveQueues, type QueueConfig } from './queues.js';
 import * as shape from './shapes.js';
 import { resolveSupportDocs } from './support-docs.js';
 import { resolveTracing, type TracingConfig } from './tracing.js';
@@ -36,7 +37,7 @@ type TemporalConfig =
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 type LogLevel = (typeof logLevels)[number];
 
-export interface Config extends Times {
+export interface Config extends Times, QueueConfig {
   readonly command: Command;
   readonly host: string;
   readonly port: number;
@@ -94,6 +95,7 @@ export function resolveConfig(env: Environment, options: ConfigOptions): Config 
     deployment: resolveDeployment(reader, command),
     graphConfig: resolveGraphConfig(reader, inFolder),
     model: reader.read('EVERTHREAD_MODEL', shape.model, 'builtin'),
+    ...resolveQueues(reader, command),
     agents: resolveAgents(reader),
     supportDocs: resolveSupportDocs(reader, inFolder),
     ...resolveTimes(reader, { patientStop: command === 'worker' }),

@@ -70,8 +70,17 @@ export interface RunTurnInput {
  * What one `runTurn` did (P2). `settledThrough` and `more` are read in the settling transaction:
  * earliest unsettled seq - 1, else next_seq - 1; `more` says that an unsettled turn exists.
  */
+/** A task queue that is not the workflow's own: where a thread's next `runTurn` goes (Q1). */
+export interface Place {
+  /** As Temporal knows it. */
+  readonly queue: string;
+  /** When no worker of that queue has taken the turn after this, the workflow's own queue is asked again. */
+  readonly waitMs: number;
+}
+
 export interface RunTurnResult {
-  readonly status: SettledStatus | 'yielded' | 'idle';
+  /** `elsewhere`: nothing was claimed, since the thread's graph lives on another task queue. */
+  readonly status: SettledStatus | 'yielded' | 'idle' | 'elsewhere';
   readonly seq?: number;
   readonly steps?: readonly StepSummary[];
   readonly settledThrough: number;
@@ -82,6 +91,8 @@ export interface RunTurnResult {
   readonly idleMs: number | null;
   /** When the run is long and continues as new. In the result, so that stored histories and older builds keep to their own. */
   readonly limit?: RunLimit;
+  /** Where the next `runTurn` goes; absent: the workflow's own queue. From the worker, since a workflow has no settings. */
+  readonly place?: Place;
 }
 
 /** How long one run's history gets. */

@@ -65,6 +65,8 @@ export interface ClaimedTurn {
 export type Claimed =
   | { readonly kind: 'claimed'; readonly turn: ClaimedTurn }
   | { readonly kind: 'idle'; readonly after: Progress }
+  /** The turn's graph may not run here (`ClaimLimits.here`): nothing was claimed. */
+  | { readonly kind: 'elsewhere'; readonly graph: string; readonly after: Progress }
   /** A later activity or attempt of the same run holds the turn (P3): this one is a zombie. */
   | { readonly kind: 'refused' }
   /** Settled in the claiming transaction: poison, deadline, resume_stale, base_changed, thread_interrupted. */
@@ -80,6 +82,8 @@ export interface ClaimLimits {
   readonly turnTimeoutMs: number;
   /** Workers lost within one superstep before the turn is poison. */
   readonly maxLosses: number;
+  /** Whether a graph runs where the claimer stands (Q1); every graph does when absent. */
+  readonly here?: (graph: string) => boolean;
 }
 
 export type Settlement =

@@ -48,6 +48,8 @@ export function* claimTurn(input: {
   const turn = hasUnsettled(thread) ? yield* earliest(key, thread) : undefined;
   if (turn === undefined) return { kind: 'idle', after: progressOf(thread) };
   if (heldByLater(turn, holder)) return { kind: 'refused' };
+  if (limits.here?.(turn.graph) === false)
+    return { kind: 'elsewhere', graph: turn.graph, after: progressOf(thread) };
   const history = historyOf(turn, holder);
   const claim = {
     thread: { tenant: key.tenant, threadId: key.threadId },

@@ -46,6 +46,8 @@ export function temporalWaker(link: TemporalLink, options: WakerOptions): Waker 
       // A task that a lost worker took is given to another one after this. It must be enough for a cold replay of the worst
       // run: the server takes 10,000 signals, which are about 7 s; a run that cannot be replayed in time is stuck.
       workflowTaskTimeout: '10 s',
+      // Tasks that wait for a worker are given out tenant by tenant (Q4).
+      priority: { fairnessKey: tenant },
       signal: turnSignalName,
       signalArgs: [signalOf(turn)],
       staticSummary: `thread ${threadId} of ${tenant}`,

@@ -2,8 +2,10 @@
 import type { Logger } from 'pino';
 import type { AgentConfig } from '../config/agents.js';
 import { liveEnvironment } from '../config/env.js';
+import type { WorkerQueues } from '../config/queues.js';
 import type { FieldsSchema } from '../contracts/fields.js';
 import { supportGraph } from '../contracts/support.schema.js';
+import { mainQueue } from '../contracts/task-queues.js';
 import type { LoadedGraph } from '../engine/project/types.js';
 import type { MemoryStore } from '../memory/store.js';
 import { fieldsDeclaredBy, fieldsOfGraphs, intakeName } from './declared-fields.js';
@@ -22,6 +24,20 @@ export interface ServedGraphs {
   readonly fields: ReadonlyMap<string, FieldsSchema | null>;
 }
 
+/** The graphs of a worker. */
+export interface LoadedGraphs extends ServedGraphs {
+  /** Task queues that it serves: short names. */
+  readonly queues: readonly string[];
+  /** Of each graph of the project, loaded here or not, that does not live on the main queue. */
+  readonly places: ReadonlyMap<string, string>;
+}
+
+/** What a worker's half of a process needs of it. */
+export const placesOf = ({
+  queues,
+  places,
+}: LoadedGraphs): Pick<LoadedGraphs, 'queues' | 'places'> => ({ queues, places });
+
 export interface GraphSources {
   /** Path of a langgraph.json; null serves the shipped graph. */
   readonly graphConfig: string | null;
@@ -30,6 +46,8 @@ export interface GraphSources {
   readonly agents: AgentConfig;
   /** Folder of the documents that `support` answers from; null takes the shipped ones. */
   readonly supportDocs: string | null;
+  /** Task queues to serve: only the graphs that live there are loaded. */
+  readonly workerQueues: WorkerQueues;
 }
 
 export interface GraphDeps {
@@ -39,12 +57,15 @@ export interface GraphDeps {
 }
 
 /** @throws Error when no graph can be served; a graph that fails is logged with its file and cause, and the others serve */
-export async function loadGraphs(sources: GraphSources, deps: GraphDeps): Promise<ServedGraphs> {
+export async function loadGraphs(sources: GraphSources, deps: GraphDeps): Promise<LoadedGraphs> {
   // Whoever opens the database tells why it fails, perhaps before a graph asks for it, and a project's never do.
   deps.memory.catch(() => undefined);
-  return sources.graphConfig === null
-    ? await shippedGraphs(sources, deps)
-    : await projectGraphs(sources.graphConfig, deps.log);
+  const { graphConfig, workerQueues } = sources;
+  if (graphConfig === null) {
+    const queues = queuesServed(workerQueues, new Map(), 'the shipped graphs');
+    return { ...(await shippedGraphs(sources, deps)), queues, places: new Map() };
+  }
+  return await projectGraphs(graphConfig, workerQueues, deps.log);
 }
 
 /** The names that a gateway needs, without loading any graph. */
@@ -120,15 +141,45 @@ const served = (graphs: ReadonlyMap<string, LoadedGraph>, first: string): Served
   fields: fieldsOfGraphs(graphs),
 });
 
-async function projectGraphs(file: string, log: Logger): Promise<ServedGraphs> {
-  const { loadProject } = await import('../engine/project/load-project.js');
-  const project = await loadProject(file, { env: liveEnvironment() });
+/** @throws Error when a queue is to be served that no graph lives on: probably a slip of the pen */
+function queuesServed(
+  wanted: WorkerQueues,
+  places: ReadonlyMap<string, string>,
+  project: string,
+): readonly string[] {
+  const known = [mainQueue, ...new Set(places.values())];
+  if (wanted === 'all') return known;
+  for (const name of wanted)
+    if (!known.includes(name))
+      throw new Error(
+        `No graph of ${project} lives on the task queue "${name}" (EVERTHREAD_WORKER_QUEUES, --task-queue). ` +
+          `Its task queues: ${known.join(', ')}.`,
+      );
+  return wanted;
+}
+
+async function projectGraphs(
+  file: string,
+  workerQueues: WorkerQueues,
+  log: Logger,
+): Promise<LoadedGraphs> {
+  const [{ loadProject }, { readProjectConfig }] = await Promise.all([
+    import('../engine/project/load-project.js'),
+    import('../engine/project/project-config.js'),
+  ]);
+  const specs = Object.values((await readProjectConfig(file)).graphs);
+  const places = new Map(specs.flatMap(({ name, taskQueue: q }) => (q ? [[name, q]] : [])));
+  const queues = queuesServed(workerQueues, places, file);
+  const only = ({ taskQueue = mainQueue }: { readonly taskQueue?: string }): boolean =>
+    queues.includes(taskQueue);
+  const project = await loadProject(file, { env: liveEnvironment(), only });
   for (const warning of project.warnings) log.warn(warning);
   for (const failure of project.failures) log.error(failure.message);
-  const [first] = project.graphs.keys();
-  if (first === undefined) {
+  // A worker of the main queue alone runs no turn when all graphs live elsewhere, but it runs their threads.
+  const [first] = project.graphs.size > 0 ? project.graphs.keys() : places.keys();
+  if (first === undefined || (project.graphs.size === 0 && specs.some(only))) {
     const reasons = project.failures.map((f) => f.message).join('\n');
     throw new Error(`No graph of ${file} can be served.\n${reasons}`);
   }
-  return served(project.graphs, first);
+  return { ...served(project.graphs, first), queues, places };
 }

@@ -11,12 +11,14 @@ import { temporalFromEnvironment } from '../temporal/environment.js';
 import { installRuntime } from '../temporal/runtime.js';
 import { temporalWaker } from '../temporal/waker.js';
 import { openTracing } from '../tracing/tracing.js';
-import { loadGraphs } from './graphs.js';
+import { loadGraphs, placesOf } from './graphs.js';
 import { stack } from '../config/stack.js';
 import { startWorkerSide } from './worker-side.js';
 
 export interface RunningWorker {
   readonly graphs: readonly string[];
+  /** Task queues that it serves. */
+  readonly queues: readonly string[];
   /** Rejects when the worker broke. */
   readonly done: Promise<void>;
   /** Drains: running turns stop at their next superstep border and go on elsewhere. */
@@ -38,12 +40,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     const tracing = await openTracing(config.tracing, log);
     parts.add(tracing, () => tracing.close());
     installRuntime((level, line) => log[level](line), metrics.sdkAddress);
-    const { storage: target, temporal } = config;
-    if (target.kind !== 'postgres' || temporal.kind !== 'external') {
-      throw new Error('A worker of its own needs PostgreSQL and TEMPORAL_ADDRESS.');
-    }
-    const named = temporalFromEnvironment(temporal.env);
-    if (named === undefined) throw new Error('TEMPORAL_ADDRESS names no server.');
+    const { target, named } = servers(config);
     const settings = { ...named, interceptors: tracing.client };
     const opened = await openStoragePatiently(target, {
       ...{ autoMigrate: config.autoMigrate, signal },
@@ -80,15 +77,26 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
         interceptors: tracing.worker,
         log,
       },
-      { ...config, namespace: settings.namespace },
+      { ...config, ...placesOf(served), namespace: settings.namespace },
     );
     parts.add(worker, () => worker.stop());
     const watch = watchStore(storage);
     parts.add(watch, () => watch.stop());
     const done = Promise.race([worker.done, watch.replaced]);
-    return { graphs: served.names, done, stop: () => parts.stop() };
+    const { names: graphs, queues } = served;
+    return { graphs, queues, done, stop: () => parts.stop() };
   } catch (error) {
     await parts.stop();
     throw error;
   }
+}
+
+/** The database and the Temporal that it needs. @throws Error when the settings name none */
+function servers({ storage: target, temporal }: Config) {
+  if (target.kind !== 'postgres' || temporal.kind !== 'external') {
+    throw new Error('A worker of its own needs PostgreSQL and TEMPORAL_ADDRESS.');
+  }
+  const named = temporalFromEnvironment(temporal.env);
+  if (named === undefined) throw new Error('TEMPORAL_ADDRESS names no server.');
+  return { target, named };
 }

@@ -10,8 +10,10 @@ export interface ThreadWorkerOptions {
   readonly connection: NativeConnection;
   readonly namespace: string;
   readonly taskQueue: string;
-  /** File of the bundle that `npm run build` makes: webpack would take a second or more of every start. */
-  readonly bundlePath: string;
+  /** File of the bundle that `npm run build` makes: webpack would take a second or more of every start. Null: no workflows. */
+  readonly bundlePath: string | null;
+  /** Turns that run at once. */
+  readonly turnsAtOnce: number;
   /** How long a drain may take before runs are abandoned to another worker. */
   readonly shutdownGraceMs: number;
   readonly deployment?: DeploymentConfig;
@@ -28,8 +30,6 @@ export interface ThreadWorker {
   stop(): Promise<void>;
 }
 
-/** One turn is mostly waiting for a model, so many fit; each holds one graph state in memory. */
-const maxTurnsAtOnce = 200;
 /**
  * Almost every activity is handed out eagerly with the workflow task that asks for it; polls are for retries and for what
  * found no slot. Each open poll of a worker that froze swallows one attempt and costs its thread a heartbeat time-out:
@@ -48,10 +48,10 @@ export async function startThreadWorker(
     namespace: options.namespace,
     taskQueue: options.taskQueue,
     ...versionedAs(options.deployment),
-    workflowBundle: { codePath: options.bundlePath },
+    ...(options.bundlePath !== null && { workflowBundle: { codePath: options.bundlePath } }),
     activities: createActivities(deps),
     interceptors: options.interceptors ?? {},
-    maxConcurrentActivityTaskExecutions: maxTurnsAtOnce,
+    maxConcurrentActivityTaskExecutions: options.turnsAtOnce,
     maxConcurrentActivityTaskPolls: activityPolls,
     maxCachedWorkflows,
     // The next task of a lost worker's thread waits this long for it before another worker replays the thread.
@@ -64,10 +64,10 @@ export async function startThreadWorker(
     // A run that breaks must not block its thread: it fails, and the sweeper opens another (DESIGN 4).
     workflowFailureErrorTypes: { '*': ['Error'] },
   });
-  const done = worker.run().finally(() => deps.live.close());
+  const done = worker.run();
   return {
     done,
-    cached: () => worker.getStatus().numCachedWorkflows,
+    cached: () => (options.bundlePath === null ? 0 : worker.getStatus().numCachedWorkflows),
     async stop() {
       deps.live.drain();
       if (worker.getState() === 'RUNNING') worker.shutdown();

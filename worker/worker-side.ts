@@ -4,8 +4,10 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { liveRuns } from '../activities/live-runs.js';
 import { loopWatch } from '../activities/loop-watch.js';
+import type { Placement } from '../activities/placement.js';
 import type { DeploymentConfig } from '../config/deployment.js';
 import type { Relay } from '../contracts/frames.js';
+import { mainQueue, taskQueueOf } from '../contracts/task-queues.js';
 import type { ListenToRuns } from '../contracts/run-event.js';
 import type { LoadedGraph } from '../engine/project/types.js';
 import type { Storage } from '../storage/port.js';
@@ -17,7 +19,7 @@ import { startStoreSweeper } from './graph-stores.js';
 import { loadProjectStore, plainStore } from './project-store.js';
 import { runnersFor } from './runners.js';
 import type { IsolationSettings } from './runners.js';
-import { startThreadWorker } from './thread-worker.js';
+import { startQueueWorkers } from './queue-workers.js';
 
 /** Made by `npm run build`, beside the compiled code. */
 export const builtBundlePath = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
@@ -37,6 +39,13 @@ export interface WorkerSideDeps {
 export interface WorkerSideSettings {
   readonly namespace: string;
   readonly taskQueue: string;
+  /** Short names; the main queue alone unless given. */
+  readonly queues?: readonly string[];
+  /** Short name of the queue of each graph that does not live on the main one. */
+  readonly places?: ReadonlyMap<string, string>;
+  /** See `Place.waitMs`. */
+  readonly placeWaitMs?: number;
+  readonly turnsAtOnce: number;
   readonly turnTimeoutMs: number;
   readonly stepTimeoutMs: number;
   readonly threadIdleMs: number | null;
@@ -66,7 +75,8 @@ export async function startWorkerSide(
     settings.graphConfig == null ? plainStore : await loadProjectStore(settings.graphConfig);
   const runners = runnersFor(deps, { ...settings, store });
   const loop = loopWatch(log);
-  const worker = await startThreadWorker(
+  const placement = placementOf(settings);
+  const worker = await startQueueWorkers(
     {
       storage,
       relay,
@@ -75,6 +85,7 @@ export async function startWorkerSide(
       live: liveRuns(storage.claims),
       loop,
       settings: { ...settings, drafts: storage.kind === 'postgres' },
+      placement,
       listen: deps.listen,
       log,
     },
@@ -82,7 +93,8 @@ export async function startWorkerSide(
       connection: deps.connection,
       ...(deps.interceptors && { interceptors: deps.interceptors }),
       namespace: settings.namespace,
-      taskQueue: settings.taskQueue,
+      taskQueues: (settings.queues ?? [mainQueue]).map((name) => taskQueueOf(placement.main, name)),
+      turnsAtOnce: settings.turnsAtOnce,
       bundlePath: settings.bundlePath ?? builtBundlePath,
       shutdownGraceMs: settings.drainMs,
       ...(settings.deployment && { deployment: settings.deployment }),
@@ -110,6 +122,18 @@ export async function startWorkerSide(
       });
     },
   };
+}
+
+/**
+ * A backlog of a queue takes long when its workers are few, and whoever asks again goes to its end; a queue whose last
+ * worker is gone for good is left after this.
+ */
+const usualPlaceWaitMs = 600_000;
+
+function placementOf(settings: WorkerSideSettings): Placement {
+  const { taskQueue: main, places = [], placeWaitMs = usualPlaceWaitMs } = settings;
+  const queues = [...places].map(([graph, name]) => [graph, taskQueueOf(main, name)] as const);
+  return { main, queues: new Map(queues), waitMs: placeWaitMs };
 }
 
 /** A call that is not answered is made again at a later look. */

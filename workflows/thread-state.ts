@@ -1,5 +1,5 @@
 /** What a thread's run knows, and how it changes (P2). Pure: no clock, no SDK. Everything else is in the database. */
-import type { RunLimit, RunTurnResult } from '../contracts/protocol.js';
+import type { Place, RunLimit, RunTurnResult } from '../contracts/protocol.js';
 
 export interface ThreadState {
   /** Highest seq signalled since the last `runTurn` was scheduled; 0 when none. */
@@ -9,6 +9,8 @@ export interface ThreadState {
   /** An unsettled turn exists, or the database was never asked. */
   readonly more: boolean;
   readonly inFlight: boolean;
+  /** Where the next `runTurn` goes, as the last one said; absent: the workflow's own task queue (Q1). */
+  readonly place?: Place;
 }
 
 /** Every run looks once: what was signalled to an earlier run is in the database. */
@@ -32,12 +34,20 @@ export const scheduled = (s: ThreadState): ThreadState => ({
 
 /** The run came back. Signals may have moved the target meanwhile, and it stays. */
 export const ran = (
-  s: ThreadState,
-  result: Pick<RunTurnResult, 'settledThrough' | 'more'>,
+  { target }: ThreadState,
+  { settledThrough, more, place }: Pick<RunTurnResult, 'settledThrough' | 'more' | 'place'>,
 ): ThreadState => ({
+  target,
+  settledThrough,
+  more,
+  inFlight: false,
+  ...(place !== undefined && { place }),
+});
+
+/** No worker took the turn where it was placed: the workflow's own queue knows where the graph lives now (Q1). */
+export const untaken = ({ place: _place, ...s }: ThreadState): ThreadState => ({
   ...s,
-  settledThrough: result.settledThrough,
-  more: result.more,
+  more: true,
   inFlight: false,
 });
 
@@ -68,7 +78,8 @@ export const isLong = (
 /** One line for the Web UI: what the thread does. Numbers only, never content. */
 export function describe(s: ThreadState): string {
   const done = `Settled through turn ${s.settledThrough}.`;
-  if (s.inFlight) return `${done} Running.`;
+  if (s.inFlight)
+    return s.place === undefined ? `${done} Running.` : `${done} Given to ${s.place.queue}.`;
   return hasWork(s)
     ? `${done} Woken for turn ${Math.max(s.target, s.settledThrough + 1)}.`
     : `${done} Idle.`;

@@ -1,4 +1,5 @@
 import {
+  ActivityFailure,
   condition,
   continueAsNew,
   defineQuery,
@@ -7,11 +8,28 @@ import {
   setCurrentDetails,
   setHandler,
   sleep,
+  TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
 import { threadOf, threadQueryName, turnSignalName } from '../contracts/protocol.js';
-import type { StoredThread, ThreadActivities, ThreadView } from '../contracts/protocol.js';
-import { begin, describe, hasWork, isLong, ran, scheduled, seqOf, wake } from './thread-state.js';
+import type {
+  Place,
+  RunTurnResult,
+  StoredThread,
+  ThreadActivities,
+  ThreadView,
+} from '../contracts/protocol.js';
+import {
+  begin,
+  describe,
+  hasWork,
+  isLong,
+  ran,
+  scheduled,
+  seqOf,
+  untaken,
+  wake,
+} from './thread-state.js';
 import type { ThreadState } from './thread-state.js';
 
 const turnSignal = defineSignal<[unknown]>(turnSignalName);
@@ -52,21 +70,42 @@ export async function thread(): Promise<void> {
     while (hasWork(state)) {
       const summary = summaryOf(state);
       moveTo(scheduled(state));
-      const result = await runOnce(self, summary);
-      moveTo(ran(state, result)); // after the await: signals may have changed it
-      if (result.deleted === true && !hasWork(state)) return;
-      ({ idleMs } = result);
+      const result = await runOnce(self, state.place, summary);
+      moveTo(result === undefined ? untaken(state) : ran(state, result)); // after the await: signals may have changed it
+      if (result?.deleted === true && !hasWork(state)) return;
+      if (result !== undefined) ({ idleMs } = result);
       turns += 1;
       const { historyLength: events, continueAsNewSuggested: suggested } = workflowInfo();
       const run = { turns, events, signals, suggested };
-      if (isLong(run, result.limit)) return continueAsNew<typeof thread>();
+      if (isLong(run, result?.limit)) return continueAsNew<typeof thread>();
     }
     if (!(await idleFor(idleMs))) return; // hibernate; a signal wakes it
   }
 }
 
-const runOnce = (self: StoredThread, summary: string) =>
-  runTurn.executeWithOptions({ summary }, [{ thread: self }]);
+/** @returns undefined when no worker took the turn where it was placed */
+async function runOnce(
+  self: StoredThread,
+  place: Place | undefined,
+  summary: string,
+): Promise<RunTurnResult | undefined> {
+  // Turns that wait for a worker are given out tenant by tenant, not first come first served (Q4).
+  const options = { summary, priority: { fairnessKey: self.tenant }, ...placed(place) };
+  try {
+    return await runTurn.executeWithOptions(options, [{ thread: self }]);
+  } catch (error) {
+    if (place !== undefined && isUntaken(error)) return undefined;
+    throw error;
+  }
+}
+
+const placed = (place: Place | undefined) =>
+  place === undefined ? {} : { taskQueue: place.queue, scheduleToStartTimeout: place.waitMs };
+
+const isUntaken = (error: unknown): boolean =>
+  error instanceof ActivityFailure &&
+  error.cause instanceof TimeoutFailure &&
+  error.cause.timeoutType === 'SCHEDULE_TO_START';
 
 const summaryOf = (state: ThreadState): string =>
   state.target > 0 ? `turns up to ${state.target}` : `turns after ${state.settledThrough}`;

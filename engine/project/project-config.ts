@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
+import { mainQueue } from '../../contracts/task-queues.js';
 import { keyNotes, warningOf, type KeyNote } from './config-keys.js';
 
 /** A graph of langgraph.json: where it stands. */
@@ -14,6 +15,8 @@ export interface GraphSpec {
   readonly slice?: Slice;
   /** `thread` runs the supersteps in a pool of worker threads: for nodes that compute or block (DESIGN 7). */
   readonly isolation?: Isolation;
+  /** The task queue that its turns run on (Q1): a short name, absent on the main one. */
+  readonly taskQueue?: string;
   /** Where the zod object stands that declares the thread's typed fields. */
   readonly fields?: ExportPlace;
 }
@@ -46,6 +49,11 @@ const graphSchema = z.union([
     description: z.string().optional(),
     slice: z.enum(['turn', 'superstep']).optional(),
     isolation: z.enum(['none', 'thread']).optional(),
+    task_queue: z
+      .string()
+      .regex(/^[\w-]{1,64}$/, 'a task queue is named by 1-64 characters of A-Z a-z 0-9 _ -')
+      .refine((name) => name !== 'all', '"all" stands for every queue; choose another name')
+      .optional(),
     fields: z.string().min(1).optional(),
   }),
 ]);
@@ -116,17 +124,20 @@ function given({
   description,
   slice,
   isolation,
+  task_queue: taskQueue,
   fields,
 }: {
   description?: string | undefined;
   slice?: Slice | undefined;
   isolation?: Isolation | undefined;
+  task_queue?: string | undefined;
   fields?: string | undefined;
-}): Pick<GraphSpec, 'description' | 'slice' | 'isolation' | 'fields'> {
+}): Pick<GraphSpec, 'description' | 'slice' | 'isolation' | 'taskQueue' | 'fields'> {
   return {
     ...(description !== undefined && { description }),
     ...(slice !== undefined && { slice }),
     ...(isolation !== undefined && { isolation }),
+    ...(taskQueue !== undefined && taskQueue !== mainQueue && { taskQueue }),
     ...(fields !== undefined && { fields: placeOf(fields, 'fields') }),
   };
 }

@@ -48,6 +48,8 @@ export interface LoadedGraph {
   readonly slice?: Slice;
   /** See `GraphSpec.isolation`; none when absent. */
   readonly isolation?: Isolation;
+  /** See `GraphSpec.taskQueue`; the main one when absent. */
+  readonly taskQueue?: string;
   /** What the typed fields of its threads may be; absent when it declares none. */
   readonly fields?: FieldsSchema;
   readonly graph: PregelGraph;

@@ -18,7 +18,7 @@ import type { TemporalConnection } from '../../temporal/connection.js';
 import { installRuntime } from '../../temporal/runtime.js';
 import { temporalWaker } from '../../temporal/waker.js';
 import { startWorkerSide } from '../../worker/worker-side.js';
-import type { WorkerSide } from '../../worker/worker-side.js';
+import type { WorkerSide, WorkerSideSettings } from '../../worker/worker-side.js';
 import { until } from './until.js';
 
 export const bundlePath = path.resolve('dist/workflow-bundle.js');
@@ -45,6 +45,9 @@ export interface DurableOptions {
   /** That of an earlier system, whose runs are still there. */
   readonly taskQueue?: string;
   readonly sweep?: { readonly everyMs: number; readonly quietMs: number };
+  readonly turnsAtOnce?: number;
+  /** Which task queues the worker serves, and where graphs live. */
+  readonly placed?: Pick<WorkerSideSettings, 'queues' | 'places' | 'placeWaitMs'>;
   /** Stands between the system and its storage and Temporal client, as the fault port does. */
   readonly wrap?: {
     readonly storage: (storage: Storage) => Storage;
@@ -59,7 +62,8 @@ export interface Durable {
   readonly wake: Waker;
   readonly taskQueue: string;
   worker: WorkerSide;
-  startWorker(): Promise<WorkerSide>;
+  /** Beside the one that runs, or after it. */
+  startWorker(placed?: DurableOptions['placed']): Promise<WorkerSide>;
   /** Accepts a turn and wakes its thread; the row is its receipt. */
   post(
     threadId: string,
@@ -85,7 +89,7 @@ export async function durable(options: DurableOptions): Promise<Durable> {
   const wake = options.wrap?.waker(direct) ?? direct;
   const relay = options.relay ?? localRelay();
   const graphs = new Map(options.graphs.map((g) => [g.name, g]));
-  const startWorker = (): Promise<WorkerSide> =>
+  const startWorker = (placed = options.placed): Promise<WorkerSide> =>
     startWorkerSide(
       {
         storage,
@@ -104,6 +108,8 @@ export async function durable(options: DurableOptions): Promise<Durable> {
         drainMs: 5_000,
         sweep: options.sweep ?? { everyMs: 5_000, quietMs: 30_000 },
         bundlePath,
+        turnsAtOnce: options.turnsAtOnce ?? 200,
+        ...placed,
       },
     );
   const system: Durable = {
@@ -113,8 +119,8 @@ export async function durable(options: DurableOptions): Promise<Durable> {
     wake,
     taskQueue,
     worker: await startWorker(),
-    async startWorker() {
-      system.worker = await startWorker();
+    async startWorker(placed) {
+      system.worker = await startWorker(placed);
       return system.worker;
     },
     async post(threadId, input, more = {}) {
