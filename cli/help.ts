@@ -52,6 +52,7 @@ const cluster = `  EVERTHREAD_POSTGRES_URL              postgresql://user:passwo
 const times = `  EVERTHREAD_TURN_TIMEOUT              deadline of a turn (10m)
   EVERTHREAD_STEP_TIMEOUT              deadline of one superstep (5m)
   EVERTHREAD_THREAD_IDLE               a thread's workflow sleeps after this, or never (10m)
+  EVERTHREAD_CACHED_THREADS            threads whose workflow a worker keeps in memory (500)
   EVERTHREAD_ISOLATION_THREADS         threads for graphs with "isolation": "thread" (one per core)
   EVERTHREAD_ISOLATION_MEMORY          heap of each of them in MB (Node's own limit)
   EVERTHREAD_METRICS_PORT              Prometheus metrics (off); also EVERTHREAD_METRICS_HOST

@@ -54,6 +54,8 @@ export interface Config extends Times, QueueConfig {
   readonly graphConfig: string | null;
   /** `builtin`, or what `initChatModel` takes. */
   readonly model: string;
+  /** Threads whose workflow a worker keeps in memory. */
+  readonly cachedThreads: number;
   /** Of the shipped agents. */
   readonly agents: AgentConfig;
   /** Folder of the support agent's documents; null takes the shipped ones. */
@@ -96,6 +98,7 @@ export function resolveConfig(env: Environment, options: ConfigOptions): Config 
     graphConfig: resolveGraphConfig(reader, inFolder),
     model: reader.read('EVERTHREAD_MODEL', shape.model, 'builtin'),
     ...resolveQueues(reader, command),
+    cachedThreads: reader.read('EVERTHREAD_CACHED_THREADS', shape.count(2, 100_000), usualCache),
     agents: resolveAgents(reader),
     supportDocs: resolveSupportDocs(reader, inFolder),
     ...resolveTimes(reader, { patientStop: command === 'worker' }),
@@ -111,6 +114,9 @@ export function resolveConfig(env: Environment, options: ConfigOptions): Config 
   if (reader.problems.length > 0) throw new ConfigError(reader.problems);
   return config;
 }
+
+/** A workflow takes about 60 kB of a worker's memory. */
+const usualCache = 500;
 
 /** Where the data is, without a password. */
 export function describeStorage(storage: StorageConfig): string {

@@ -14,6 +14,8 @@ export interface ThreadWorkerOptions {
   readonly bundlePath: string | null;
   /** Turns that run at once. */
   readonly turnsAtOnce: number;
+  /** Threads whose workflow is kept in memory; past this the least used is dropped and replayed when it wakes. The SDK's number unless given. */
+  readonly cachedThreads?: number | undefined;
   /** How long a drain may take before runs are abandoned to another worker. */
   readonly shutdownGraceMs: number;
   readonly deployment?: DeploymentConfig;
@@ -36,8 +38,6 @@ export interface ThreadWorker {
  * with the SDK's ten a thread was stuck for a minute.
  */
 const activityPolls = 2;
-/** An idle cached workflow takes about 60 kB; past this the least used is dropped and replayed when it wakes. */
-const maxCachedWorkflows = 500;
 
 export async function startThreadWorker(
   deps: RunTurnDeps,
@@ -53,7 +53,7 @@ export async function startThreadWorker(
     interceptors: options.interceptors ?? {},
     maxConcurrentActivityTaskExecutions: options.turnsAtOnce,
     maxConcurrentActivityTaskPolls: activityPolls,
-    maxCachedWorkflows,
+    ...(options.cachedThreads !== undefined && { maxCachedWorkflows: options.cachedThreads }),
     // The next task of a lost worker's thread waits this long for it before another worker replays the thread.
     stickyQueueScheduleToStartTimeout: '2 s',
     // Sent at every beat of 2 s: the default would hold heartbeats back to 4 of the 5 s of their time-out.

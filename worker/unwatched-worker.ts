@@ -3,8 +3,8 @@ import { Worker } from '@temporalio/worker';
 /**
  * The SDK stops workflow code that takes 5 s, for loops of its users. Ours has none, but 5,000 signals on a starved machine took
  * a minute of the clock, and Node aborts the process when code in a context is stopped half-way. A server that waits too long
- * gives the task to another worker by itself. Nor does the clock come free: for each of the ten calls of a turn into the
- * workflow's context Node starts a thread that watches it and ends it again, about 1 ms of CPU a turn.
+ * gives the task to another worker by itself. Nor does the clock come free: for each of the five or six calls of a turn into
+ * the workflow's context Node starts a thread that watches it and ends it again, 0.1 ms of CPU and twice that of time each.
  */
 export class UnwatchedWorker extends Worker {
   protected static override createWorkflowCreator(

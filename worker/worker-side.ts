@@ -49,6 +49,7 @@ export interface WorkerSideSettings {
   readonly turnTimeoutMs: number;
   readonly stepTimeoutMs: number;
   readonly threadIdleMs: number | null;
+  readonly cachedThreads?: number;
   readonly drainMs: number;
   readonly sweep: { readonly everyMs: number; readonly quietMs: number };
   readonly bundlePath?: string;
@@ -96,6 +97,7 @@ export async function startWorkerSide(
       taskQueues: (settings.queues ?? [mainQueue]).map((name) => taskQueueOf(placement.main, name)),
       turnsAtOnce: settings.turnsAtOnce,
       bundlePath: settings.bundlePath ?? builtBundlePath,
+      cachedThreads: settings.cachedThreads,
       shutdownGraceMs: settings.drainMs,
       ...(settings.deployment && { deployment: settings.deployment }),
     },
