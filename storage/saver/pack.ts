@@ -54,6 +54,13 @@ export function joinElements(elements: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat([open, ...parts, close]);
 }
 
+/** One JSON array of the elements of several, each as `joinElements` writes it. */
+export const joinLists = (lists: readonly Uint8Array[]): Uint8Array =>
+  joinElements(
+    lists.filter((bytes) => bytes.length > empty.length).map((bytes) => bytes.subarray(1, -1)),
+  );
+const empty = '[]';
+
 export const toBytes = (text: string): Uint8Array => encoder.encode(text);
 export const toText = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');

@@ -28,6 +28,8 @@ export interface StoredDelta {
   readonly version: string;
   readonly base: string | null;
   readonly keep: number;
+  /** Elements of the whole list at this version; 0 for what is no list. */
+  readonly length: number;
   readonly type: string;
   readonly rest: Uint8Array;
 }
@@ -156,13 +158,13 @@ function* readChains(
 ): Tx<readonly StoredDelta[]> {
   if (wanted.length === 0) return [];
   const fields = (of: string): string =>
-    ['channel', 'version', 'base', 'keep', 'type', 'rest']
+    ['channel', 'version', 'base', 'keep', 'length', 'type', 'rest']
       .map((name) => `${of}.${name}`)
       .join(', ');
   const thread = 'd.tenant = $1 AND d.thread_id = $2 AND d.epoch = $3 AND d.ns = $4';
   const any = wanted.map((_, i) => `(d.channel = $${2 * i + 5} AND d.version = $${2 * i + 6})`);
   return yield* query<StoredDelta>(
-    `WITH RECURSIVE chain (channel, version, base, keep, type, rest) AS (
+    `WITH RECURSIVE chain (channel, version, base, keep, length, type, rest) AS (
        SELECT ${fields('d')} FROM et_deltas d WHERE ${thread} AND (${any.join(' OR ')})
        UNION ALL
        SELECT ${fields('d')} FROM chain c CROSS JOIN et_deltas d

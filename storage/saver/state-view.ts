@@ -5,7 +5,7 @@ import type { Driver } from '../tx.js';
 import { isPlain } from './deltas.js';
 import { otherKey } from './known.js';
 import { replay, walkChain } from './load.js';
-import { toBytes, toText } from './pack.js';
+import { joinLists, toBytes, toText } from './pack.js';
 import { readCheckpoint, type Stored, type StoredDelta } from './rows.js';
 
 /** Channel values of a head. Channels that LangGraph keeps for itself are left out. */
@@ -42,7 +42,16 @@ const isInternal = (channel: string): boolean => /^(__|branch:|join:)/.test(chan
 function rowValue(walked: readonly StoredDelta[]): unknown {
   const [first] = walked;
   if (first !== undefined && first.type !== 'list') return wholeValue(first.type, first.rest);
-  return replay(walked, (text) => JSON.parse(text) as unknown[]).map(plainOf);
+  return elementsOf(walked).map(plainOf);
+}
+
+/** A list that has only grown, as a chat's has, is parsed at once: a new process takes three times as long for a thousand texts. */
+function elementsOf(walked: readonly StoredDelta[]): unknown[] {
+  const parse = (text: string): unknown[] => JSON.parse(text) as unknown[];
+  const hasOnlyGrown = walked.every(({ keep }, n) => keep === (walked[n - 1]?.length ?? 0));
+  return hasOnlyGrown
+    ? parse(toText(joinLists(walked.map(({ rest }) => rest))))
+    : replay(walked, parse);
 }
 
 const wholeValue = (type: string, bytes: Uint8Array): unknown =>

@@ -43,6 +43,10 @@ describe('defaults', () => {
       taskQueue: 'everthread',
       graphConfig: null,
       model: 'builtin',
+      cachedThreads: 500,
+      workerQueues: 'all',
+      turnsAtOnce: 200,
+      tracing: null,
       agents: {
         contextBudgetTokens: 16_000,
         summaryModel: null,
