@@ -7,6 +7,7 @@ import type { RunInput } from '../contracts/turn-input.js';
 import { drainSwitch } from '../engine/drain-switch.js';
 import type { GraphRun, Identity, Stop } from '../engine/port.js';
 import type { LoadedGraph } from '../engine/project/types.js';
+import { Unstorable } from '../storage/port.js';
 import type { Claim, ClaimedTurn, Flushed, Progress } from '../storage/port.js';
 import type { Attempt } from '../storage/saver/port.js';
 import { draftWriter } from './draft-writer.js';
@@ -37,6 +38,12 @@ type Ended =
 /** A claimed turn that runs its graph. */
 export type RunningTurn = ClaimedTurn & { readonly input: RunInput };
 
+/** What cannot be stored is the graph's own doing; every other error of a flush is the database's. */
+function whyLost(outcome: Error | Exclude<Flushed, { kind: 'flushed' }>): Ended {
+  if (!(outcome instanceof Error)) return { kind: 'flush', outcome };
+  return { kind: outcome instanceof Unstorable ? 'uncaught' : 'storage', error: outcome };
+}
+
 export async function runGraph(
   deps: RunTurnDeps,
   turn: RunningTurn,
@@ -66,19 +73,19 @@ export async function runGraph(
     // A static breakpoint is passed by null, which may be repeated; an answer may not reach the next question (P5).
     hold: turn.input.kind === 'resume' && turn.input.value !== null && turn.step === 0,
   });
-  attempt.onLost = (outcome) =>
-    end(
-      outcome instanceof Error ? { kind: 'storage', error: outcome } : { kind: 'flush', outcome },
-    );
+  attempt.onLost = (outcome) => end(whyLost(outcome));
   const drain = drainSwitch();
   const releases = [...watchers(deps, turn, frames, { end, drain })];
-  const hooks = runHooks(deps, graph, frames, (failure) => end({ kind: 'deadline', failure }));
+  const hooks = runHooks(deps, { ...named(turn), isolation: graph.isolation }, frames, (failure) =>
+    end({ kind: 'deadline', failure }),
+  );
   releases.push(hooks.end);
   try {
     const tell = deps.listen?.(turn);
     const run = graphRun(turn, graph, { attempt, hooks, drain, tell, signal: stopper.signal });
     const fail = (error: unknown): void => end({ kind: 'uncaught', error });
-    const stop = await runContext.run({ graph: graph.name, fail }, () => runner.runToStop(run));
+    const context = { ...named(turn), fail };
+    const stop = await runContext.run(context, () => runner.runToStop(run));
     if (ended === undefined) return { kind: 'stopped', stop, attempt };
     if (ended.kind === 'uncaught')
       return { kind: 'stopped', stop: { kind: 'threw', error: ended.error }, attempt };
@@ -91,6 +98,13 @@ export async function runGraph(
     for (const release of releases) release();
   }
 }
+
+/** By what a run is found in the log. */
+const named = ({ graph, claim }: ClaimedTurn) => ({
+  graph,
+  thread: claim.thread.threadId,
+  turn: claim.turnId,
+});
 
 const graphRun = (
   turn: RunningTurn,

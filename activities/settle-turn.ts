@@ -21,7 +21,6 @@ export async function settleStop(
   switch (stop.kind) {
     case 'finished':
     case 'interrupted': {
-      const rows = await attempt.finish();
       const checkpointId = attempt.headCheckpointId();
       if (checkpointId === null) {
         return await settleFailed(deps, turn, {
@@ -29,7 +28,9 @@ export async function settleStop(
           message: 'The graph ran no step.',
         });
       }
-      const result = await settle(deps, turn, settlementOf(stop, checkpointId), rows);
+      const result = await settle(deps, turn, settlementOf(stop, checkpointId), () =>
+        attempt.finish(),
+      );
       if (result.status === 'committed' || result.status === 'interrupted') attempt.keep();
       else attempt.drop();
       return result;
@@ -86,17 +87,19 @@ export const settleFailed = (
   deps: RunTurnDeps,
   turn: ClaimedTurn,
   failure: Failure,
-): Promise<RunTurnResult> => settle(deps, turn, { kind: 'failed', failure }, null);
+): Promise<RunTurnResult> => settle(deps, turn, { kind: 'failed', failure }, noRows);
+
+const noRows = (): Promise<null> => Promise.resolve(null);
 
 async function settle(
   deps: RunTurnDeps,
   turn: ClaimedTurn,
   settlement: Settlement,
-  rows: FlushRows | null,
+  finish: () => Promise<FlushRows | null>,
 ): Promise<RunTurnResult> {
   const never = new AbortController().signal;
   try {
-    const work = { settlement, rows };
+    const work = { settlement, rows: await finish() };
     return fromSettled(deps, await settleSurely(deps.storage.claims, turn.claim, work, never));
   } catch (error) {
     if (!(error instanceof Unstorable)) throw error;

@@ -15,13 +15,21 @@ const turn = (thread: string, graph: string) =>
   product.post(`/v1/threads/${thread}/turns`, { message: 'go', graph });
 
 describe('graphs that misbehave harm their own turn only', () => {
-  test('C5 a value that nothing can write fails the turn, and the thread stays readable', async () => {
-    const failed = await turn('fn', 'fn');
-    expect(failed.status).toBe(502);
-    expect(failed.json).toMatchObject({ failure: 'unstorable' });
-    expect((await product.get('/v1/threads/fn/state')).status).toBe(200);
-    expect((await product.get('/v1/threads/fn')).json).toMatchObject({ version: 0 });
-  });
+  test.each([
+    ['fn', 'in the state'],
+    ['inMessage', 'inside a message of the last superstep'],
+    ['early', 'inside a message of an earlier superstep'],
+  ])(
+    'C5 a value that nothing can write (%s, %s) fails the turn at its first try, and the thread stays readable',
+    async (graph) => {
+      const failed = await turn(graph, graph);
+      expect(failed.status).toBe(502);
+      expect(failed.json).toMatchObject({ failure: 'unstorable' });
+      expect(product.proc().log()).not.toContain('runTurn broke');
+      expect((await product.get(`/v1/threads/${graph}/state`)).status).toBe(200);
+      expect((await product.get(`/v1/threads/${graph}`)).json).toMatchObject({ version: 0 });
+    },
+  );
 
   test('T2 an exception that a node throws where nobody catches it fails its turn and ends no process', async () => {
     const { child } = product.proc();
