@@ -4,10 +4,12 @@ import express, { type Application, type Request, type Response } from 'express'
 import helmet from 'helmet';
 import type { Logger } from 'pino';
 import { jsonBody } from './body.js';
+import { allowOrigins } from './cors.js';
 import type { GatewayDeps } from './deps.js';
 import type { Gateway } from './gateway.js';
 import { places } from './places.js';
 import { Problem, problemHandler } from './problem.js';
+import { projectApp } from './project-app.js';
 import { limitHeaders, requestLog } from './request.js';
 import { type Handlers, type Method, routes } from './routes.js';
 import { turnWatch } from './wait.js';
@@ -22,6 +24,13 @@ export function createApp(deps: GatewayDeps): Application {
   // Every open stream and every waiter listens to it: no leak.
   setMaxListeners(0, deps.closing);
   const app = bareApp(log);
+  if (deps.cors !== undefined) app.use(allowOrigins(deps.cors));
+  // Before a body is read: who may not ask costs nothing.
+  app.use(async (req, _res, next) => {
+    if (!isOpen(req.path)) await deps.identify(req);
+    next();
+  });
+  if (deps.app !== undefined) app.use(projectApp(deps.app));
   const body = jsonBody(settings.bodyBytes);
   for (const [path, handlers] of Object.entries<Handlers>(routes)) {
     const route = app.route(path);
@@ -40,6 +49,10 @@ export function createApp(deps: GatewayDeps): Application {
   app.use(problemHandler(log));
   return app;
 }
+
+/** What probes and tools ask, who have no key. */
+const isOpen = (path: string): boolean =>
+  path === '/healthz' || path === '/readyz' || path === '/openapi.json';
 
 /** What stands before every route, whatever the routes are. */
 export function bareApp(log: Logger): Application {

@@ -1,6 +1,8 @@
+import type { Request } from 'express';
 import type { Logger } from 'pino';
 import type { FieldsSchema } from '../contracts/fields.js';
 import type { Relay } from '../contracts/frames.js';
+import type { AuthUser, ProjectAuth, ProjectHttp } from '../contracts/project-http.js';
 import type { Storage } from '../storage/port.js';
 import type { Waker } from '../contracts/waker.js';
 
@@ -8,12 +10,13 @@ import type { Waker } from '../contracts/waker.js';
 export interface Caller {
   readonly tenant: string;
   readonly user: string;
+  /** As the project's own `Auth` knows him; absent where the project has none. */
+  readonly auth?: AuthUser;
 }
-export type Identify = (request: {
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-}) => Promise<Caller>;
+/** @throws Problem when nobody may ask */
+export type Identify = (request: Request) => Promise<Caller>;
 
-/** Until authentication exists everybody is the one default user of the one default tenant. */
+/** Without an `Auth` of the project everybody is the one default user of the one default tenant. */
 export const identifyEverybody: Identify = () =>
   Promise.resolve({ tenant: 'default', user: 'default' });
 
@@ -67,6 +70,10 @@ export interface GatewayDeps {
   readonly graphs: GatewayGraphs;
   readonly log: Logger;
   readonly identify: Identify;
+  /** The project's handlers that say what a caller may do. */
+  readonly auth?: Pick<ProjectAuth, 'callbacks'>;
+  readonly app?: ProjectHttp['app'];
+  readonly cors?: ProjectHttp['cors'];
   readonly settings: GatewaySettings;
   /** Names of what is not ready besides the database (`temporal`, in dev `worker`); empty when all is. */
   readonly ready: () => Promise<readonly string[]>;

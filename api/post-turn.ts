@@ -4,7 +4,8 @@ import { reachCrashPoint } from '../contracts/crash-point.js';
 import { type ModeSet, noModes } from '../contracts/stream-modes.js';
 import type { Multitask, TurnInput, TurnRecord } from '../storage/port.js';
 import { acceptTurn, type AcceptedTurn } from './accept.js';
-import { withHeaders } from './call-headers.js';
+import { authorizeTurn } from './authorize-turn.js';
+import { withCaller } from './call-headers.js';
 import type { Gateway } from './gateway.js';
 import { idempotencyKey, requestDigest } from './idempotency.js';
 import { Problem } from './problem.js';
@@ -33,18 +34,24 @@ export async function postTurn(
   ask: TurnAsk,
 ): Promise<void> {
   const { storage } = gateway;
-  const { tenant } = await gateway.identify(req);
+  const caller = await gateway.identify(req);
+  const { tenant } = caller;
   const key = idempotencyKey(req, storage.kind);
-  const threadId = namedThreadId(req, ask.ids) ?? newThreadId(tenant, key);
+  const threadId = namedThreadId(req, ask.ids) ?? newThreadId(caller, key);
   note(res, { thread: threadId });
   checkGraph(gateway, ask.graph);
   checkLength(gateway, ask.input);
   const mode = answerMode(req);
   const modes = modesAsked(ask.streamed);
   const { input, graph, ifVersion, multitask = 'enqueue' } = ask;
+  const thread = { tenant, threadId };
   const accepted = await acceptTurn(gateway, {
-    thread: { tenant, threadId },
-    input: withHeaders(input, req),
+    ...(await authorizeTurn(gateway, caller, {
+      ...{ thread, input, multitask },
+      ...(graph !== undefined && { graph }),
+    })),
+    thread,
+    input: withCaller(input, req, caller),
     multitask,
     digest: requestDigest({ input, graph, multitask, ifVersion }),
     // Who is answered at once may join later, and is then shown what was asked for.

@@ -44,6 +44,8 @@ export const problemBody = ({ code, message, extra }: Problem): ProblemBody => (
 const titles: Partial<Record<ProblemCode, string>> = {
   invalid_request: 'The request is not valid',
   thread_id_mismatch: 'Thread ids differ',
+  unauthorized: 'Who asks is not known',
+  forbidden: 'Not allowed',
   not_found: 'Not found',
   idempotency_key_reused: 'The key belongs to another request',
   idempotency_unsupported: 'Idempotency keys need a database',

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Request } from 'express';
 import { v5 as uuidV5 } from 'uuid';
 import { threadIdSchema } from '../contracts/http.schema.js';
+import type { Caller } from './deps.js';
 import { Problem } from './problem.js';
 
 /** Namespace of thread ids that follow from an idempotency key (P9). Fixed for ever: a retry finds its thread by it. */
@@ -28,8 +29,12 @@ export function namedThreadId(req: Request, sources: ThreadIdSources): string | 
 }
 
 /** A new thread's id; with a key it follows from it, so that a retry finds its thread (P9). */
-export const newThreadId = (tenant: string, key: string | undefined): string =>
-  key === undefined ? randomUUID() : uuidV5(`${tenant}\n${key}`, keyNamespace);
+export function newThreadId({ tenant, auth }: Caller, key: string | undefined): string {
+  if (key === undefined) return randomUUID();
+  // Two callers of one key mean two threads.
+  const owner = auth === undefined ? tenant : `${tenant}\n${auth.identity}`;
+  return uuidV5(`${owner}\n${key}`, keyNamespace);
+}
 
 /** A header that may stand once. Node joins doubled ones with a comma, which would name yet another thread. */
 export function singleHeader(req: Request, name: string): string | undefined {

@@ -2,7 +2,7 @@
 import type { RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import { createApp } from '../api/app.js';
-import { defaultSettings, identifyEverybody } from '../api/deps.js';
+import { defaultSettings } from '../api/deps.js';
 import type { GatewayDeps } from '../api/deps.js';
 import { listen } from '../api/server.js';
 import { createWaitingApp } from '../api/waiting-app.js';
@@ -10,6 +10,7 @@ import type { Listening } from '../api/server.js';
 import type { Config } from '../config/config.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { TemporalLink } from '../temporal/connection.js';
+import { projectGate, type ProjectGate } from './project-http.js';
 import type { Tracing } from '../tracing/tracing.js';
 
 export interface GatewaySideDeps extends Pick<
@@ -25,7 +26,8 @@ export interface GatewaySideDeps extends Pick<
 export async function startGatewaySide(deps: GatewaySideDeps, config: Config): Promise<Listening> {
   const closing = new AbortController();
   const { host, port } = config;
-  return await listen(appOf(deps, config, closing.signal), { host, port, closing });
+  const gate = await projectGate(config, deps.log);
+  return await listen(appOf({ ...deps, ...gate }, config, closing.signal), { host, port, closing });
 }
 
 /** A gateway that listens already: it is up, and not ready. */
@@ -38,19 +40,23 @@ export interface EarlyGateway extends Pick<Listening, 'url' | 'close'> {
 export async function listenEarly(config: Config, log: Logger): Promise<EarlyGateway> {
   const closing = new AbortController();
   const { host, port } = config;
+  const gate = await projectGate(config, log);
   const listening = await listen(createWaitingApp(log), { host, port, closing });
   return {
     url: listening.url,
     close: () => listening.close(),
-    serve: (deps) => listening.answerWith(appOf(deps, config, closing.signal)),
+    serve: (deps) => listening.answerWith(appOf({ ...deps, ...gate }, config, closing.signal)),
   };
 }
 
-function appOf(deps: GatewaySideDeps, config: Config, closing: AbortSignal): RequestListener {
+function appOf(
+  deps: GatewaySideDeps & ProjectGate,
+  config: Config,
+  closing: AbortSignal,
+): RequestListener {
   const { temporal, metrics, tracing, ...rest } = deps;
   const app = createApp({
     ...rest,
-    identify: identifyEverybody,
     settings: { ...defaultSettings, waitMs: config.requestWaitMs },
     ready: () => temporalReady(temporal),
     closing,

@@ -44,6 +44,8 @@ export interface Failure {
 export const problemStatus = {
   invalid_request: 400,
   thread_id_mismatch: 400,
+  unauthorized: 401,
+  forbidden: 403,
   not_found: 404,
   method_not_allowed: 405,
   request_timeout: 408,

@@ -23,6 +23,10 @@ export interface AcceptTurn {
   readonly modes?: ModeSet;
   /** Most unsettled turns that a thread may hold. */
   readonly maxPending: number;
+  /** What a new thread carries. */
+  readonly metadataJson?: string;
+  /** Whether the caller may touch a thread that carries this; otherwise it is `not_found` to him (A10). */
+  readonly mine?: ((metadataJson: string) => boolean) | undefined;
 }
 
 /** A turn whose fence somebody else has moved. */
@@ -44,7 +48,7 @@ export type Accepted =
   /** The thread is another user's (M19). */
   | { readonly kind: 'user_mismatch' }
   | { readonly kind: 'resume_stale' }
-  /** An edit is of a thread that is there: it neither makes nor revives one (F1). */
+  /** An edit is of a thread that is there: it neither makes nor revives one (F1). Or it is another caller's. */
   | { readonly kind: 'not_found' }
   /** The thread waits for an answer: an edit would take its question away (F4). */
   | { readonly kind: 'thread_interrupted' }

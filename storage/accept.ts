@@ -32,6 +32,7 @@ type Base = Pick<
 /** Accepts a turn (P9). Idempotent by key: a known key attaches or replays and changes nothing. */
 export function* acceptTurn(input: AcceptTurn): Tx<Accepted> {
   const row = yield* lockThread(input.thread); // P4: thread first
+  if (row?.deleted === 0 && input.mine?.(row.metadata) === false) return { kind: 'not_found' };
   const base = row === undefined || row.deleted === 1 ? emptyThread(row) : row;
   if (input.key !== undefined) {
     const known = yield* findKey(input, input.key, base.epoch);
@@ -45,7 +46,7 @@ export function* acceptTurn(input: AcceptTurn): Tx<Accepted> {
   const cancels = (multitask === 'interrupt' || multitask === 'rollback') && hasUnsettled(base);
   const cancelled = cancels ? yield* cancelUnsettled(input.thread, base.epoch, multitask) : [];
   const graph = base.graph ?? input.graph ?? input.defaultGraph;
-  const life = { graph, metadata: '{}', userId: userOf(input) };
+  const life = { graph, metadata: input.metadataJson ?? '{}', userId: userOf(input) };
   if (row === undefined) {
     const made = yield* insertThread(input.thread, life, 2);
     if (!made) return yield* acceptTurn(input); // somebody else's first turn came between: it is found now

@@ -66,7 +66,7 @@ async function write(
   res: Response,
   { edit, ifVersion }: Write,
 ): Promise<void> {
-  const thread = await pathThread(gateway, req, res);
+  const thread = await pathThread(gateway, req, res, 'update');
   const record = await gateway.storage.threads.get(thread);
   if (record === undefined) throw unknownThread();
   const { graph, schema } = declaredBy(gateway, record.graph);

@@ -15,6 +15,7 @@ import {
 import type { Episode } from '../../memory/episodes/episode.js';
 import type { Fact } from '../../memory/facts/fact.js';
 import type { MemoryOwner } from '../../memory/store.js';
+import { ownMemory } from '../authorize-turn.js';
 import { parseBody, parseValue } from '../body.js';
 import type { Gateway } from '../gateway.js';
 import { Problem } from '../problem.js';
@@ -105,8 +106,10 @@ export async function eraseMemory(gateway: Gateway, req: Request, res: Response)
 }
 
 async function ownerOf(gateway: Gateway, req: Request): Promise<MemoryOwner> {
-  const { tenant } = await gateway.identify(req);
-  return { tenant, userId: parseValue(userIdSchema, String(req.params.user)) };
+  const caller = await gateway.identify(req);
+  const userId = parseValue(userIdSchema, String(req.params.user));
+  ownMemory(caller, userId);
+  return { tenant: caller.tenant, userId };
 }
 
 const unknownFact = (): Problem => new Problem('not_found', 'There is no such fact.');

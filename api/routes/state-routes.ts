@@ -15,14 +15,14 @@ export async function postState(gateway: Gateway, req: Request, res: Response): 
     ...{ kind: 'update_state', values },
     ...(asNode !== undefined && { asNode }),
   };
-  const { threadId } = await pathThread(gateway, req, res);
+  const { threadId } = await pathThread(gateway, req, res, 'update');
   await edit(gateway, req, res, { threadId, input, ifVersion });
 }
 
 /** A version that is not there now is refused here; one that a delete takes away meanwhile, in the turn's place. */
 export async function resetThread(gateway: Gateway, req: Request, res: Response): Promise<void> {
   const { version: toVersion, if_version: ifVersion } = parseBody(resetThreadSchema, req);
-  const thread = await pathThread(gateway, req, res);
+  const thread = await pathThread(gateway, req, res, 'update');
   const found = await gateway.storage.threads.history(thread, toVersion + 1, 1);
   if (found === undefined) throw unknownThread();
   if (found[0]?.version !== toVersion || found[0].checkpointId === null) {

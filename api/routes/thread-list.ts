@@ -8,6 +8,7 @@ import {
   type WakeReply,
 } from '../../contracts/http.schema.js';
 import type { ThreadCursor } from '../../storage/port.js';
+import { authorize } from '../authorize.js';
 import { parseValue } from '../body.js';
 import type { Gateway } from '../gateway.js';
 import { unavailable } from '../problem.js';
@@ -30,11 +31,16 @@ const listQuery = z.strictObject({
 });
 
 export async function listThreads(gateway: Gateway, req: Request, res: Response): Promise<void> {
-  const { tenant } = await gateway.identify(req);
+  const caller = await gateway.identify(req);
   const { after = null, ...asked } = parseValue(listQuery, { ...req.query });
+  const { limit, status } = asked;
+  const { mine } = await authorize(gateway, caller, 'search', { limit, ...(status && { status }) });
+  const { tenant } = caller;
   const { threads, next } = await gateway.storage.threads.list({ tenant, after, ...asked });
+  // A page may hold fewer than there were asked for, or none; the cursor goes on all the same.
+  const shown = mine === undefined ? threads : threads.filter((t) => mine(t.metadataJson));
   const reply: ThreadPageReply = {
-    threads: threads.map(threadView),
+    threads: shown.map(threadView),
     next_cursor: next === null ? null : `${next.createdAtMs}.${next.threadId}`,
   };
   res.json(reply);
@@ -42,7 +48,7 @@ export async function listThreads(gateway: Gateway, req: Request, res: Response)
 
 /** P2: a wake may be repeated. It runs what is next and starts nothing of its own. */
 export async function wakeThread(gateway: Gateway, req: Request, res: Response): Promise<void> {
-  const thread = await pathThread(gateway, req, res);
+  const thread = await pathThread(gateway, req, res, 'update');
   const found = await gateway.storage.threads.get(thread);
   if (found === undefined) throw unknownThread();
   const ids = { thread_id: thread.threadId, ...(found.open && { turn_id: found.open.turnId }) };

@@ -11,6 +11,7 @@ import {
 } from '../../contracts/http.schema.js';
 import type { MessageCursor, OpenTurn, ThreadRecord } from '../../storage/port.js';
 import { canonicalJson, canonicalText } from '../../storage/stored-json.js';
+import { authorize } from '../authorize.js';
 import { parseBody, parseValue } from '../body.js';
 import type { Gateway } from '../gateway.js';
 import { idempotencyKey } from '../idempotency.js';
@@ -23,17 +24,26 @@ import { pathThread, unknownThread } from './path-thread.js';
 /** Creating a thread again with the same data gives the thread that is there; with other data it is refused. */
 export async function createThread(gateway: Gateway, req: Request, res: Response): Promise<void> {
   const body = parseBody(createThreadSchema, req);
-  const { tenant } = await gateway.identify(req);
+  const caller = await gateway.identify(req);
+  const { tenant } = caller;
   const key = idempotencyKey(req, gateway.storage.kind);
-  const threadId = namedThreadId(req, { body: body.thread_id }) ?? newThreadId(tenant, key);
+  const threadId = namedThreadId(req, { body: body.thread_id }) ?? newThreadId(caller, key);
   note(res, { thread: threadId });
   checkGraph(gateway, body.graph);
+  const allowed = await authorize(gateway, caller, 'create', {
+    ...{ thread_id: threadId, if_exists: 'do_nothing' },
+    ...(body.metadata !== undefined && { metadata: body.metadata }),
+  });
+  // Without handlers it is what the body says, if it says anything.
+  const own = Object.keys(allowed.metadata).length > 0 ? allowed.metadata : body.metadata;
+  const metadata = own === undefined ? undefined : canonicalJson(own);
   const { kind, thread } = await gateway.storage.threads.create({
     thread: { tenant, threadId },
     ...(body.graph !== undefined && { graph: body.graph }),
-    ...(body.metadata !== undefined && { metadataJson: canonicalJson(body.metadata) }),
+    ...(metadata !== undefined && { metadataJson: metadata }),
   });
-  if (kind === 'exists' && differs(thread, body)) {
+  const isOthers = allowed.mine?.(thread.metadataJson) === false;
+  if (kind === 'exists' && (isOthers || differs(thread, body.graph, metadata))) {
     throw new Problem('thread_exists', 'The thread exists with another graph or metadata.');
   }
   res
@@ -50,7 +60,7 @@ export async function showThread(gateway: Gateway, req: Request, res: Response):
 
 /** P8. The wake lets the open run end; it starts none, and that it fails costs nothing but the run's idle time. */
 export async function deleteThread(gateway: Gateway, req: Request, res: Response): Promise<void> {
-  const thread = await pathThread(gateway, req, res);
+  const thread = await pathThread(gateway, req, res, 'delete');
   const outcome = await gateway.storage.threads.delete(thread);
   if (outcome.kind === 'not_found') throw unknownThread();
   reachCrashPoint('after-delete', thread.threadId);
@@ -129,13 +139,13 @@ const historyQuery = z.strictObject({
   limit: pageLimit,
 });
 
-function differs(thread: ThreadRecord, body: z.infer<typeof createThreadSchema>): boolean {
-  const metadata = canonicalText(thread.metadataJson);
-  return (
-    (body.graph !== undefined && body.graph !== thread.graph) ||
-    (body.metadata !== undefined && canonicalJson(body.metadata) !== metadata)
-  );
-}
+const differs = (
+  thread: ThreadRecord,
+  graph: string | undefined,
+  metadata: string | undefined,
+): boolean =>
+  (graph !== undefined && graph !== thread.graph) ||
+  (metadata !== undefined && metadata !== canonicalText(thread.metadataJson));
 
 export const threadView = (thread: ThreadRecord): ThreadReply => ({
   thread_id: thread.thread.threadId,

@@ -88,7 +88,7 @@ export async function joinTurn(gateway: Gateway, req: Request, res: Response): P
 /** P6: the transaction settles the turn; whoever runs or awaits it sees the row. */
 export async function cancelTurn(gateway: Gateway, req: Request, res: Response): Promise<void> {
   if (req.body !== undefined) parseBody(z.strictObject({}), req);
-  const thread = await pathThread(gateway, req, res);
+  const thread = await pathThread(gateway, req, res, 'update');
   const outcome = await gateway.storage.turns.cancel(thread, turnIdOf(req, res));
   switch (outcome.kind) {
     case 'not_found':

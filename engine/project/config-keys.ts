@@ -38,23 +38,24 @@ const keys: Readonly<Record<string, KeyEffect>> = {
   pip_installer: image,
   keep_pkg_tools: image,
   source: image,
-  node_loader: missing('TypeScript is loaded by tsx, and no other loader'),
-  'checkpointer.ttl': missing('threads do not expire; delete them over HTTP'),
+  node_loader: missing('TypeScript is loaded by tsx, in this process, and no other loader'),
+  'checkpointer.ttl': used,
   'checkpointer.path': missing("threads are saved in Everthread's own storage"),
   'checkpointer.serde': missing("values are written by the project's own serializer"),
-  'http.app': missing('the routes of this application are not served'),
-  'http.cors': missing('browsers of other origins are refused'),
+  'http.app': used,
+  'http.cors': used,
   'http.configurable_headers': missing('all x-* headers reach the graph, except those with keys'),
   'http.logging_headers': missing('no header is logged'),
   'http.mount_prefix': missing('routes begin at /'),
-  'http.middleware_order': missing('there is no middleware'),
-  'http.enable_custom_route_auth': missing('there are no custom routes'),
+  'http.middleware_order': missing('"auth" is asked first, then "http.app", then our routes'),
+  'http.enable_custom_route_auth': missing('all routes of "http.app" stand behind "auth"'),
   ui: missing('components are not served'),
   ui_config: missing('components are not served'),
   webhooks: missing('no webhook is called'),
-  auth: unsafe(
-    'whoever reaches the gateway may use it: put something in front that asks who it is',
-  ),
+  'auth.path': used,
+  'auth.disable_studio_auth': used,
+  'auth.openapi': missing('/openapi.json does not describe it'),
+  'auth.cache': missing('every request is asked for'),
   encryption: unsafe('threads are stored as they are'),
 };
 
@@ -62,15 +63,24 @@ const keys: Readonly<Record<string, KeyEffect>> = {
 const isSwitchOff = (key: string): boolean => /^http\.disable_\w+$/.test(key);
 
 /** Keys that are looked at one by one. */
-const sections = new Set(['store', 'checkpointer', 'http']);
+const sections = new Set(['store', 'checkpointer', 'http', 'auth']);
 
 /** What becomes of each key of the file, in its order. */
 export function keyNotes(config: Readonly<Record<string, unknown>>): readonly KeyNote[] {
   return Object.entries(config).flatMap(([key, value]) => {
     if (!sections.has(key) || typeof value !== 'object' || value === null) return [noteOf(key)];
-    return Object.keys(value).map((inner) => noteOf(`${key}.${inner}`));
+    return Object.entries(value).map(([inner, held]) =>
+      isOtherTtl(`${key}.${inner}`, held)
+        ? { key: `${key}.${inner}`, effect: missing('threads can only be deleted, so they stay') }
+        : noteOf(`${key}.${inner}`),
+    );
   });
 }
+
+/** A strategy that is not known here must not delete anything. */
+const isOtherTtl = (key: string, value: unknown): boolean =>
+  key === 'checkpointer.ttl' &&
+  ((value as { readonly strategy?: unknown } | null)?.strategy ?? 'delete') !== 'delete';
 
 const noteOf = (key: string): KeyNote => ({
   key,

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
+import type { CorsSettings } from '../../contracts/project-http.js';
 import { mainQueue } from '../../contracts/task-queues.js';
 import { keyNotes, warningOf, type KeyNote } from './config-keys.js';
 
@@ -37,6 +38,13 @@ export interface ProjectConfig {
   readonly env: string | Readonly<Record<string, string>> | undefined;
   /** What the project asks for; the process runs on whatever Node it was started with. */
   readonly nodeVersion: string | number | undefined;
+  /** Where the `Auth` stands that says who may ask what. */
+  readonly auth: ExportPlace | undefined;
+  /** Where the application stands whose routes come before ours. */
+  readonly app: ExportPlace | undefined;
+  readonly cors: CorsSettings | undefined;
+  /** Threads that rest for longer than this are deleted; never when undefined. */
+  readonly threadTtl: { readonly idleMs: number; readonly sweepEveryMs: number } | undefined;
   /** What becomes of each key. */
   readonly notes: readonly KeyNote[];
   readonly warnings: readonly string[];
@@ -58,6 +66,33 @@ const graphSchema = z.union([
   }),
 ]);
 
+const texts = z.array(z.string()).optional();
+const corsSchema = z.looseObject({
+  allow_origins: texts,
+  allow_origin_regex: z.string().refine(isRegex, 'is no regular expression').optional(),
+  allow_methods: texts,
+  allow_headers: texts,
+  allow_credentials: z.boolean().optional(),
+  expose_headers: texts,
+  max_age: z.number().optional(),
+});
+
+function isRegex(text: string): boolean {
+  try {
+    return new RegExp(text) instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+
+const ttlSchema = z.looseObject({
+  strategy: z.string().default('delete'),
+  /** Minutes. */
+  default_ttl: z.number().positive().nullish(),
+  sweep_interval_minutes: z.number().positive().default(5),
+});
+const minuteMs = 60_000;
+
 /** The langgraph.json of the LangGraph CLI, as far as a run needs it; other keys pass and are named in a warning. */
 const configSchema = z.looseObject({
   graphs: z
@@ -69,6 +104,11 @@ const configSchema = z.looseObject({
     })
     .optional(),
   node_version: z.union([z.string(), z.number()]).optional(),
+  auth: z.looseObject({ path: z.string().min(1).optional() }).optional(),
+  http: z
+    .looseObject({ app: z.string().min(1).optional(), cors: corsSchema.optional() })
+    .optional(),
+  checkpointer: z.looseObject({ ttl: ttlSchema.optional() }).nullish(),
 });
 
 /**
@@ -82,7 +122,7 @@ export async function readProjectConfig(configPath: string): Promise<ProjectConf
     const problems = parsed.error.issues.map((i) => `${i.path.join('.') || 'it'}: ${i.message}`);
     throw new Error(`${file} is not a langgraph.json that can be served. ${problems.join('; ')}`);
   }
-  const { graphs, env, node_version: nodeVersion } = parsed.data;
+  const { graphs, env, node_version: nodeVersion, auth, http, checkpointer } = parsed.data;
   const notes = keyNotes(parsed.data);
   return {
     folder: path.dirname(file),
@@ -91,8 +131,20 @@ export async function readProjectConfig(configPath: string): Promise<ProjectConf
     ),
     env,
     nodeVersion,
+    auth: auth?.path === undefined ? undefined : placeOf(auth.path, 'default'),
+    app: http?.app === undefined ? undefined : placeOf(http.app, 'default'),
+    cors: http?.cors,
+    threadTtl: threadTtlOf(checkpointer?.ttl),
     notes,
     warnings: notes.flatMap(warningOf),
+  };
+}
+
+function threadTtlOf(ttl: z.infer<typeof ttlSchema> | undefined): ProjectConfig['threadTtl'] {
+  if (ttl?.default_ttl == null || ttl.strategy !== 'delete') return undefined;
+  return {
+    idleMs: ttl.default_ttl * minuteMs,
+    sweepEveryMs: ttl.sweep_interval_minutes * minuteMs,
   };
 }
 

@@ -41,15 +41,29 @@ test('paths, exports and order are read as the LangGraph CLI reads them', async 
     graphs: { b: './b.ts', a: { path: './x:y/a.mjs:made', description: 'A' }, c: 'C:\\c.ts:g' },
     image_distro: 'wolfi',
     auth: { path: './auth.ts:auth' },
+    encryption: { path: './keys.ts' },
   });
   expect(Object.values(config.graphs)).toEqual([
     { name: 'b', file: './b.ts', exportName: 'default' },
     { name: 'a', file: './x:y/a.mjs', exportName: 'made', description: 'A' },
     { name: 'c', file: 'C:\\c.ts', exportName: 'g' },
   ]);
+  expect(config).toMatchObject({ auth: { file: './auth.ts', exportName: 'auth' } });
   expect(config.warnings).toEqual([
-    expect.stringMatching(/^langgraph.json: "auth" has no effect here: whoever reaches/),
+    expect.stringMatching(/^langgraph.json: "encryption" has no effect here: threads are stored/),
   ]);
+});
+
+test('threads expire by a strategy that is known, and by no other', async () => {
+  const ttl = { strategy: 'delete', default_ttl: 90, sweep_interval_minutes: 2 };
+  const known = await read({ graphs, checkpointer: { ttl } });
+  expect(known).toMatchObject({
+    threadTtl: { idleMs: 90 * 60_000, sweepEveryMs: 120_000 },
+    warnings: [],
+  });
+  const other = await read({ graphs, checkpointer: { ttl: { ...ttl, strategy: 'keep_latest' } } });
+  expect(other.threadTtl).toBeUndefined();
+  expect(other.warnings).toEqual([expect.stringContaining('so they stay')]);
 });
 
 test("the process's own variables win, also empty ones; a missing file is a warning", async () => {

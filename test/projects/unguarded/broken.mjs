@@ -1,0 +1,1 @@
+throw new Error('the other system cannot be reached');
