@@ -12,6 +12,7 @@ import type { Runner } from '../engine/port.js';
 import type { LoadedGraph } from '../engine/project/types.js';
 import type { Claimed, ClaimedTurn, Storage } from '../storage/port.js';
 import { editTurn } from './edit-turn.js';
+import type { DatabaseSight } from './database-sight.js';
 import { foreignStore, isStorageAway, staleFence, tryAgain } from './failures.js';
 import type { LiveRuns } from './live-runs.js';
 import type { LoopWatch } from './loop-watch.js';
@@ -27,6 +28,7 @@ export interface RunTurnDeps {
   readonly graphs: ReadonlyMap<string, LoadedGraph>;
   readonly runnerOf: (graph: LoadedGraph) => Runner;
   readonly live: LiveRuns;
+  readonly sight: DatabaseSight;
   readonly loop: LoopWatch;
   readonly settings: RunTurnSettings;
   readonly placement: Placement;
@@ -73,13 +75,13 @@ export const createRunTurn =
     const { workflowId = '', runId = '' } = workflowExecution ?? {};
     const progress: Tracked = { now: undefined, frames: undefined };
     const heart = setInterval(() => {
-      context.heartbeat(progressOf(progress));
+      if (!deps.sight.isLost()) context.heartbeat(progressOf(progress)); // T7
     }, heartbeatMs);
     try {
+      if (!deps.sight.answers()) throw tryAgain('StorageUnavailable', storagePauseMs);
       return await deps.live.adopt(`${workflowId}/${runId}/${activityId}`, async () => {
         const { turnTimeoutMs, deployment } = deps.settings;
         const holder = { runId, activityId: Number(activityId), attempt, ...buildOf(deployment) };
-        if (!deps.sight.mayClaim()) throw tryAgain('StorageUnavailable', storagePauseMs);
         reachCrashPoint('before-claim', thread.threadId);
         const claimed = await deps.storage.claims.claim(thread, holder, {
           turnTimeoutMs,

@@ -9,15 +9,24 @@ import { verdictOf } from './turn-reply.js';
 export interface TurnWatch {
   /**
    * Calls `onNews` when the turn's row is worth reading: a `wake` frame came, or a poll found it settled, gone, or under
-   * another fence or step. May call without cause. @returns a function that ends it
+   * another fence or step. May call without cause. `onBlind` is called when the database has not answered the polls for long.
+   * @returns a function that ends it
    */
-  watch(turn: Pick<TurnRecord, 'turnId' | 'fence' | 'step'>, onNews: () => void): () => void;
+  watch(
+    turn: Pick<TurnRecord, 'turnId' | 'fence' | 'step'>,
+    onNews: () => void,
+    onBlind?: () => void,
+  ): () => void;
 }
+
+/** Restarts and failovers of the database are over before this; a gateway that is cut off alone sends its clients on (A10). */
+const blindAfterMs = 10_000;
 
 interface Watcher {
   fence: number;
   step: number;
   readonly onNews: () => void;
+  readonly onBlind: (() => void) | undefined;
 }
 
 /** One per process: however many wait, one query each 1-2 s looks for them. */
@@ -29,10 +38,19 @@ export function turnWatch(deps: {
 }): TurnWatch {
   const watched = new Map<string, Set<Watcher>>();
   let timer: NodeJS.Timeout | undefined;
+  /** When the first poll was sent that had no answer; undefined since the last answer. */
+  let blindSinceMs: number | undefined;
+  const onFailure = (error: unknown, askedMs: number): void => {
+    deps.log.warn({ error: nameOf(error) }, 'cannot poll turns');
+    blindSinceMs ??= askedMs;
+    if (performance.now() - blindSinceMs < blindAfterMs) return;
+    for (const watchers of watched.values()) for (const watcher of watchers) watcher.onBlind?.();
+  };
 
   const poll = async (): Promise<void> => {
     const asked = [...watched.keys()];
     const found = await deps.turns.peek(asked);
+    blindSinceMs = undefined;
     for (const id of asked) {
       const row = found.get(id);
       for (const watcher of watched.get(id) ?? []) {
@@ -48,8 +66,9 @@ export function turnWatch(deps: {
     const delay = deps.pollMs * (1 + Math.random());
     timer = setTimeout(() => {
       timer = undefined;
+      const askedMs = performance.now();
       void poll()
-        .catch((error: unknown) => deps.log.warn({ error: nameOf(error) }, 'cannot poll turns'))
+        .catch((error: unknown) => onFailure(error, askedMs))
         .finally(() => {
           if (watched.size > 0) schedule();
         });
@@ -58,11 +77,14 @@ export function turnWatch(deps: {
   };
 
   return {
-    watch({ turnId, fence, step }, onNews) {
-      const watcher: Watcher = { fence, step, onNews };
+    watch({ turnId, fence, step }, onNews, onBlind) {
+      const watcher: Watcher = { fence, step, onNews, onBlind };
       const watchers = watched.get(turnId) ?? new Set();
       watched.set(turnId, watchers.add(watcher));
-      if (watched.size === 1 && timer === undefined) schedule();
+      if (watched.size === 1 && timer === undefined) {
+        blindSinceMs = undefined; // what was, is long ago
+        schedule();
+      }
       const unsubscribe = deps.relay.onWake(turnId, onNews);
       return () => {
         unsubscribe();
@@ -80,7 +102,7 @@ const isOld = (watcher: Watcher, row: Pick<TurnRecord, 'status' | 'fence' | 'ste
   row.fence === watcher.fence &&
   row.step === watcher.step;
 
-/** The turn as it settled; undefined when `signal` ended the waiting first. @throws Problem when the thread is erased */
+/** The turn as it settled; undefined when `signal`, or a database that does not answer, ended the waiting first. @throws Problem when the thread is erased */
 export function untilSettled(
   deps: { readonly turns: TurnStore; readonly watch: TurnWatch; readonly log: Logger },
   turn: TurnRecord,
@@ -98,8 +120,8 @@ export function untilSettled(
       },
       (error) => end(() => reject(toProblem(error, deps.log))),
     );
-    const unwatch = deps.watch.watch(turn, look);
     const onAbort = (): void => end(() => resolve(undefined));
+    const unwatch = deps.watch.watch(turn, look, onAbort);
     const end = (settle: () => void): void => {
       unwatch();
       signal.removeEventListener('abort', onAbort);

@@ -4,6 +4,7 @@ import { translator, type Translated } from './dialect.js';
 import { CommitUnknown, StorageUnavailable } from './port.js';
 import { isRetryable, postgresError, wasRefused } from './postgres-errors.js';
 import { refusePooler } from './postgres-pooler.js';
+import { probed, watchSilence } from './postgres-silence.js';
 import { startError } from './postgres-start.js';
 import type { Answer, Driver, Row, SqlValue, Statement, Tx } from './tx.js';
 
@@ -61,7 +62,7 @@ function openPool({ url, poolSize, timeoutMs = defaultTimeoutMs }: PostgresOptio
     types: numbers,
     connectionTimeoutMillis: defaultTimeoutMs,
     application_name: 'everthread',
-    keepAlive: true,
+    ...probed,
     // A server that is gone without a word: the client gives up a little after the server would have.
     query_timeout: timeoutMs + 1_000,
     onConnect: (client) => limitTime(client, timeoutMs),
@@ -74,11 +75,13 @@ function openPool({ url, poolSize, timeoutMs = defaultTimeoutMs }: PostgresOptio
 }
 
 /** By SET and not at start-up: poolers refuse start-up parameters, and ours should be the error that explains them. */
-const limitTime = (client: pg.ClientBase, timeoutMs: number): unknown =>
-  client.query(
+async function limitTime(client: pg.ClientBase, timeoutMs: number): Promise<void> {
+  await client.query(
     `SET statement_timeout = ${timeoutMs}; SET lock_timeout = ${timeoutMs};
      SET idle_in_transaction_session_timeout = ${timeoutMs}`,
   );
+  await watchSilence(client);
+}
 
 type Mode = 'write' | 'read';
 type Run = (client: pg.PoolClient, statement: Statement) => Promise<Answer>;

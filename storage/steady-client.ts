@@ -1,10 +1,14 @@
 /** One PostgreSQL connection that is opened again whenever it breaks or goes silent. */
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
+import { probed, watchSilence } from './postgres-silence.js';
 
-/** A half-open connection tells nothing by itself: it is asked this often. */
-const healthEveryMs = 5_000;
+/** A half-open connection tells nothing by itself: it is asked this often, and must answer within the time after it. */
+const healthEveryMs = 2_000;
+const answerTimeoutMs = 3_000;
 const connectTimeoutMs = 5_000;
+/** A goodbye that nobody hears is not waited for: a process that ends must not hang on it. */
+const goodbyeMs = 1_000;
 const firstReconnectMs = 100;
 const longestReconnectMs = 5_000;
 
@@ -28,6 +32,7 @@ export function steadyClient(
     const { client, broken } = newClient(options.url);
     try {
       await client.connect();
+      await watchSilence(client);
       await prepare(client);
     } catch (error) {
       discard(client);
@@ -52,16 +57,19 @@ export function steadyClient(
   const run = (sql: string, values: readonly unknown[] = []): Promise<void> => {
     const ran = line.then(async () => {
       if (current === undefined) throw new Error('the relay connection is down');
-      await current.query(sql, [...values]);
+      const asked = current;
+      try {
+        await asked.query(sql, [...values]);
+      } catch (error) {
+        // Whoever waits in line behind it would wait as long. That it ends opens the next one.
+        if (!(error instanceof pg.DatabaseError)) discard(asked);
+        throw error;
+      }
     });
     line = ran.catch(() => undefined);
     return ran;
   };
-  const health = setInterval(() => {
-    const asked = current;
-    // A connection that does not answer is ended, which opens the next one.
-    run('SELECT 1').catch(() => asked && discard(asked));
-  }, healthEveryMs);
+  const health = setInterval(() => void run('SELECT 1').catch(() => undefined), healthEveryMs);
   health.unref();
   return {
     tried: open().catch(() => void reopen()),
@@ -71,7 +79,7 @@ export function steadyClient(
       clearInterval(health);
       const last = current;
       current = undefined;
-      await last?.end();
+      await Promise.race([last?.end(), pause(goodbyeMs, undefined, { ref: false })]);
     },
   };
 }
@@ -88,7 +96,8 @@ function newClient(url: string): { readonly client: pg.Client; readonly broken: 
     connectionString: url,
     application_name: 'everthread relay',
     connectionTimeoutMillis: connectTimeoutMs,
-    query_timeout: connectTimeoutMs,
+    query_timeout: answerTimeoutMs,
+    ...probed,
   });
   const broken = new Promise<void>((resolve) => {
     client.on('error', () => resolve());

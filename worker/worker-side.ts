@@ -2,6 +2,7 @@
 import type { NativeConnection, WorkerInterceptors } from '@temporalio/worker';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
+import { databaseSight } from '../activities/database-sight.js';
 import { liveRuns } from '../activities/live-runs.js';
 import { loopWatch } from '../activities/loop-watch.js';
 import type { Placement } from '../activities/placement.js';
@@ -71,7 +72,9 @@ export async function startWorkerSide(
   deps: WorkerSideDeps,
   settings: WorkerSideSettings,
 ): Promise<WorkerSide> {
-  const { storage, relay, graphs, log } = deps;
+  const { relay, graphs, log } = deps;
+  const sight = databaseSight(deps.storage);
+  const storage = { ...deps.storage, claims: sight.over(deps.storage.claims) };
   const store =
     settings.graphConfig == null ? plainStore : await loadProjectStore(settings.graphConfig);
   const runners = runnersFor(deps, { ...settings, store });
@@ -84,6 +87,7 @@ export async function startWorkerSide(
       graphs,
       runnerOf: runners.runnerOf,
       live: liveRuns(storage.claims),
+      sight,
       loop,
       settings: { ...settings, drafts: storage.kind === 'postgres' },
       placement,
@@ -118,6 +122,7 @@ export async function startWorkerSide(
     cached: () => worker.cached(),
     async stop() {
       await Promise.all([stopSweeping(), stopErasing(), stopStoreSweeper()]);
+      sight.close();
       await worker.stop().finally(() => {
         loop.close();
         return runners.close();
