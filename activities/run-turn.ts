@@ -46,13 +46,13 @@ export interface RunTurnSettings {
   readonly threadIdleMs: number | null;
   /** Drafts serve late joiners in other processes; one process shows what it has streamed itself. */
   readonly drafts: boolean;
+  /** Stands on each turn that this worker claims (V1); absent, or without a build id, for an unversioned one. */
+  readonly deployment?: { readonly buildId: string | null };
 }
 
 /** Ten lost workers within one superstep are its own doing (P3). */
 const maxLosses = 10;
 /** Two ticks fit into the heartbeat time-out of 5 s, so one late tick loses nothing. */
-  /** Stands on each turn that this worker claims (O10); absent, or without a build id, for an unversioned one. */
-  readonly deployment?: { readonly buildId: string | null };
 const heartbeatMs = 2_000;
 /** A graph that this worker lacks may be served by another one of a rolling deploy. */
 const maxGraphTries = 3;

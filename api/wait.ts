@@ -19,7 +19,7 @@ export interface TurnWatch {
   ): () => void;
 }
 
-/** Restarts and failovers of the database are over before this; a gateway that is cut off alone sends its clients on (A10). */
+/** Restarts and failovers of the database are over before this; a gateway that is cut off alone sends its clients on (A12). */
 const blindAfterMs = 10_000;
 
 interface Watcher {
