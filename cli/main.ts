@@ -79,8 +79,8 @@ function commands(exit: (code: number) => void): Command {
   projectCommands(program, exit);
   operatorCommands(program, exit);
   threadsCommands(program, exit);
-  program
   deployCommands(program, exit);
+  program
     .command('chat')
     .description('chat on a thread in the terminal')
     .argument('[message...]', 'say this, print the reply and exit')
