@@ -1,6 +1,6 @@
 /** What turns write to the SQLite file of a running product: pages in its log, and the bytes of the rows themselves. */
 import Database from 'better-sqlite3';
-import { statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
 const fileIn = (dataFolder: string): string => path.join(dataFolder, 'everthread.db');
@@ -8,24 +8,44 @@ const fileIn = (dataFolder: string): string => path.join(dataFolder, 'everthread
 /** A running product may hold the write lock for a moment. */
 const busyMs = 5_000;
 
+/** What a window of turns has put into the log. */
+export interface Logged {
+  readonly bytes: number;
+  /** COMMITs: transactions that were made at the same moment share one, so only turns one by one show how many a turn has. */
+  readonly commits: number;
+}
+
 /**
- * Runs turns on an empty log and says how long it has become. The window must stay below the 1,000 pages after which
- * SQLite starts the log over; a turn writes about 16.
+ * Runs turns on an empty log and says how long it has become. It would start over after 1,000 pages, about 60 turns: one who
+ * reads an old state of the file keeps it from that.
  */
-export async function loggedBytes(dataFolder: string, turns: () => Promise<void>): Promise<number> {
+export async function logged(dataFolder: string, turns: () => Promise<void>): Promise<Logged> {
   const file = fileIn(dataFolder);
   const db = new Database(file, { timeout: busyMs });
   try {
     db.pragma('wal_checkpoint(TRUNCATE)');
-    const before = logSize(file);
+    db.exec('BEGIN');
+    db.prepare('SELECT count(*) FROM sqlite_schema').get();
     await turns();
-    return logSize(file) - before;
+    db.exec('COMMIT');
+    const log = readFileSync(`${file}-wal`);
+    return { bytes: log.length, commits: commitsIn(log) };
   } finally {
     db.close();
   }
 }
 
-const logSize = (file: string): number => statSync(`${file}-wal`).size;
+/** A log begins with a header that tells the size of a page; each frame has one before its page, and the last of a transaction is marked. */
+const [logHeaderBytes, frameHeaderBytes, pageSizeAt, commitMarkAt] = [32, 24, 8, 4] as const;
+
+function commitsIn(log: Buffer): number {
+  if (log.length < logHeaderBytes) return 0;
+  const frameBytes = frameHeaderBytes + log.readUInt32BE(pageSizeAt);
+  let commits = 0;
+  for (let at = logHeaderBytes; at + frameBytes <= log.length; at += frameBytes)
+    if (log.readUInt32BE(at + commitMarkAt) !== 0) commits += 1;
+  return commits;
+}
 
 const tables = ['et_turns', 'et_checkpoints', 'et_deltas', 'et_writes'];
 

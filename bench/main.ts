@@ -9,6 +9,8 @@ import { growthTables } from './rows/growth.js';
 import { loadTables } from './rows/load.js';
 import { memoryTables } from './rows/memory.js';
 import { postgresTables } from './rows/postgres.js';
+import { scaleTables } from './rows/scale.js';
+import { storageTables } from './rows/storage.js';
 import { startTables } from './rows/start.js';
 import { tokenTables } from './rows/token.js';
 import { openStage } from './stage.js';
@@ -25,6 +27,8 @@ const rows: Readonly<Record<string, (stage: Stage) => Promise<readonly Table[]>>
   memory: memoryTables,
   postgres: postgresTables,
   builds: buildsTables,
+  storage: storageTables,
+  scale: scaleTables,
 };
 
 const help = `npm run bench -- [--quick] [--only <row>] [--real-temporal] [--cpu-prof <folder>]
@@ -42,6 +46,8 @@ const help = `npm run bench -- [--quick] [--only <row>] [--real-temporal] [--cpu
   memory    one thread of 300 turns within a budget: tokens and time of a turn, what is still known
   postgres  gateway and worker as processes of their own
   builds    CPU per turn of this build against the packed one of the deploy tests
+  storage   what turns leave in SQLite and PostgreSQL: transactions, log, stored bytes
+  scale     10,000 threads that rest, a burst of 200, one of 5,000 turns, 1, 2 and 4 workers (half an hour)
 
 The table goes to stdout, progress to stderr. Run it on an otherwise idle machine: it takes about ten minutes.`;
 
@@ -62,7 +68,7 @@ async function main(): Promise<void> {
     console.log(help);
     return;
   }
-  const chosen = values.only ?? Object.keys(rows);
+  const chosen = values.only ?? Object.keys(rows).filter((name) => name !== 'scale');
   for (const name of chosen)
     if (!(name in rows))
       throw new Error(`There is no row "${name}". Rows: ${Object.keys(rows).join(', ')}.`);

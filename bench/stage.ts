@@ -20,7 +20,7 @@ export interface Stage {
   /** A new folder that goes with the run. */
   folder(name: string): string;
   /** The Temporal dev server of the run: WAL and `synchronous=NORMAL`, started when the first row asks. */
-  temporal(): Promise<{ readonly address: string; readonly pid: number }>;
+  temporal(): Promise<{ readonly address: string; readonly pid: number; readonly dbFile: string }>;
 }
 
 export async function openStage(options: {
@@ -44,10 +44,11 @@ export async function openStage(options: {
   let temporal: ReturnType<Stage['temporal']> | undefined;
   const start = async (): ReturnType<Stage['temporal']> => {
     const own = folder('temporal');
+    const dbFile = path.join(own, 'temporal.db');
     const server = await startDevServer({
       cliPath: await testCli(),
       ...{ port: 0, uiPort: 0, headless: true, namespace: 'default' },
-      dbFile: path.join(own, 'temporal.db'),
+      dbFile,
       logFile: path.join(own, 'temporal.log'),
     });
     // In a group of its own it would outlive a bench that is cut off.
@@ -59,7 +60,7 @@ export async function openStage(options: {
       process.off('exit', killAtExit);
       await server.stop();
     });
-    return { address: server.address, pid: server.pid };
+    return { address: server.address, pid: server.pid, dbFile };
   };
   return { ...options, parts, say, folder, temporal: () => (temporal ??= start()) };
 }

@@ -3,26 +3,27 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '../../test/support/until.js';
-import { loggedBytes, rowBytes } from '../bytes-written.js';
+import { logged, rowBytes } from '../bytes-written.js';
 import { chatTurns } from '../http-turns.js';
 import { idleLatencies, median, restMs } from '../load.js';
 import { fixtureEnv, marksIn, startProduct } from '../product.js';
 import type { Product, ProductOptions } from '../product.js';
 import { userMessage } from '../prose.js';
 import type { Stage } from '../stage.js';
-import { kB, ms, ratio } from '../table.js';
+import { figure, kB, ms, ratio } from '../table.js';
 import type { Table } from '../table.js';
 
-/** Turns in a window; its median stands for the turn in its middle. A tool agent's must fit into the log (`loggedBytes`). */
-const windowTurns = 10;
+/** Turns in a window; its median stands for the turn in its middle. */
+export const windowTurns = 10;
 
-interface Window {
+export interface Window {
   readonly latencyMs: number;
   readonly loggedBytes: number;
+  readonly commits: number;
   readonly rowBytes: number;
 }
 
-type Turn = () => Promise<void>;
+export type Turn = () => Promise<void>;
 
 export async function growthTables(stage: Stage): Promise<readonly Table[]> {
   const { quick, say } = stage;
@@ -105,20 +106,21 @@ export async function growthTables(stage: Stage): Promise<readonly Table[]> {
 }
 
 /** A window of turns from idle, after `before` turns of the thread. */
-async function windowOf(
+export async function windowOf(
   product: Product,
   thread: string,
   turn: Turn,
   before: number,
 ): Promise<Window> {
   let latencies: readonly number[] = [];
-  const logged = await loggedBytes(product.dataFolder, async () => {
+  const log = await logged(product.dataFolder, async () => {
     latencies = await idleLatencies(windowTurns, turn);
   });
   const rows = rowBytes(product.dataFolder, thread, [before + 1, before + windowTurns]);
   return {
     latencyMs: median(latencies),
-    loggedBytes: logged / windowTurns,
+    loggedBytes: log.bytes / windowTurns,
+    commits: log.commits / windowTurns,
     rowBytes: rows / windowTurns,
   };
 }
@@ -189,6 +191,7 @@ function growthTable(
       row('latency from idle, p50', (w) => w.latencyMs, ms),
       row('written to the log per turn', (w) => w.loggedBytes, kB),
       row('bytes of its rows per turn', (w) => w.rowBytes, kB),
+      row('transactions per turn', (w) => w.commits, figure),
     ],
   };
 }
