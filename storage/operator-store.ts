@@ -34,7 +34,7 @@ export interface OperatorStore {
   repairThread(thread: ThreadKey): Promise<void>;
   /** The thread's earliest unsettled turn, for asking Temporal whether somebody runs it. */
   openTurn(thread: ThreadKey): Promise<OpenTurn | undefined>;
-  /** How many turns run, build by build (O10). */
+  /** How many turns run, build by build (V1). */
   runningTurns(): Promise<readonly RunningTurnCount[]>;
   close(): Promise<void>;
 }

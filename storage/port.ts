@@ -136,7 +136,7 @@ export interface TurnStore {
   peek(turnIds: readonly string[]): Promise<ReadonlyMap<string, TurnLook>>;
   /** How many turns are not settled, of all tenants. Costs as much as there are such turns. */
   countOpen(): Promise<readonly OpenTurnCount[]>;
-  /** How many turns run, build by build (O10), of all tenants. */
+  /** How many turns run, build by build (V1), of all tenants. */
   countRunning(): Promise<readonly RunningTurnCount[]>;
   /** Marks that somebody listens, to these stream modes too (DESIGN 15.2). */
   listen(thread: ThreadKey, turnId: string, modes?: ModeSet): Promise<void>;
@@ -162,7 +162,7 @@ export interface ThreadRecord {
   readonly updatedAtMs: number;
   /** The turn that runs or is next to run; null in a thread that is not `busy`. */
   readonly open: OpenTurn | null;
-  /** Of the worker that took its last turn (O10); null: it had none, or there was no turn. */
+  /** Of the worker that took its last turn (V1); null: it had none, or there was no turn. */
   readonly buildId: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** The versions of a worker deployment: what Temporal knows of them, and which one it sends tasks to (O10). */
+/** The versions of a worker deployment: what Temporal knows of them, and which one it sends tasks to (V1). */
 import { isGrpcServiceError } from '@temporalio/client';
 import type { WorkflowService } from '@temporalio/client';
 import { grpcCode, grpcCodeOf } from './errors.js';

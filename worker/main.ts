@@ -7,12 +7,15 @@ import { openStoragePatiently } from '../storage/open.js';
 import { postgresRelay } from '../storage/relay-postgres.js';
 import { watchStore } from '../storage/store-watch.js';
 import { connectTemporalPatiently, openTemporal } from '../temporal/connection.js';
+import type { TemporalConnection } from '../temporal/connection.js';
 import { temporalFromEnvironment } from '../temporal/environment.js';
 import { installRuntime } from '../temporal/runtime.js';
+import type { TemporalSettings } from '../temporal/settings.js';
 import { temporalWaker } from '../temporal/waker.js';
 import { openTracing } from '../tracing/tracing.js';
 import { loadGraphs, placesOf } from './graphs.js';
-import { stack } from '../config/stack.js';
+import { stack, type Stack } from '../config/stack.js';
+import { watchDeployment } from './deployment-watch.js';
 import { startWorkerSide } from './worker-side.js';
 
 export interface RunningWorker {
@@ -59,9 +62,10 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       }),
     );
     parts.add(relay, () => relay.close());
-    const onWaiting = (reason: Error): void => log.warn(`waiting for Temporal: ${reason.message}`);
-    const connection = await connectTemporalPatiently(settings, { signal, onWaiting });
-    parts.add(connection, () => connection.close());
+    const connection = await connected(settings, options, parts);
+    const watched = { ...connection, turns: storage.turns, log };
+    const build = await watchDeployment(watched, config.deployment);
+    parts.add(build, () => build.stop());
     const wake = temporalWaker(openTemporal(settings, connection), {
       taskQueue: config.taskQueue,
       store,
@@ -99,4 +103,14 @@ function servers({ storage: target, temporal }: Config) {
   const named = temporalFromEnvironment(temporal.env);
   if (named === undefined) throw new Error('TEMPORAL_ADDRESS names no server.');
   return { target, named };
+}
+
+async function connected(
+  settings: TemporalSettings,
+  { log, signal }: WorkerOptions,
+  parts: Stack,
+): Promise<TemporalConnection> {
+  const onWaiting = (reason: Error): void => log.warn(`waiting for Temporal: ${reason.message}`);
+  const connection = await connectTemporalPatiently(settings, { signal, onWaiting });
+  return parts.add(connection, () => connection.close());
 }

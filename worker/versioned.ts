@@ -1,4 +1,4 @@
-/** What a worker with a build id tells Temporal (O10). */
+/** What a worker with a build id tells Temporal (V1). */
 import type { WorkerDeploymentOptions } from '@temporalio/worker';
 import type { DeploymentConfig } from '../config/deployment.js';
 
