@@ -49,7 +49,7 @@ function checkThreadId(id: string): void {
   if (!threadIdSchema.safeParse(id).success) {
     throw new Problem(
       'invalid_request',
-      'A thread id is 1-128 characters of A-Z a-z 0-9 . _ : and -.',
+      'A thread id is 1-128 characters of A-Z a-z 0-9 . _ : and -, but neither . nor .. alone.',
     );
   }
 }

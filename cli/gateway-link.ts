@@ -26,7 +26,11 @@ export async function linkGateway(
   const url =
     given ?? gatewayUrl(valueOf(env, 'HOST') ?? '127.0.0.1', valueOf(env, 'PORT') ?? 8080);
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
-    throw new Error(`--url ${url} is not an http:// or https:// address.`);
+    throw new Error(
+      given === undefined
+        ? `HOST and PORT make ${url}, which is no address.`
+        : `--url ${url} is not an http:// or https:// address.`,
+    );
   const client = createClient(url);
   try {
     await client.check();

@@ -21,9 +21,9 @@ On several hosts (PostgreSQL and a Temporal cluster):
   everthread migrate                   once per version
   everthread gateway                   as many as you like
   everthread worker                    as many as you like
+  everthread deploy                    which build of the workers takes the turns
 
 Looking after threads and their store:
-  everthread deploy                    which build of the workers takes the turns
   everthread threads ls                which there are; also show, tail, cancel, delete, retry
   everthread fsck                      is everything in order? --repair mends what it can
   everthread backup FILE               a copy of a SQLite store, also while it runs
@@ -222,7 +222,7 @@ Settings:
 
 export const init = `
 Writes a graph, its test, langgraph.json and package.json. Nothing is installed and nothing is
-overwritten.
+overwritten. Run from a checkout of Everthread, it makes a project that is linked to that checkout.
 
 Examples:
   everthread init my-agent

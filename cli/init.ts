@@ -1,7 +1,8 @@
 /** `everthread init`: writes a small project that runs, in a folder of its own. */
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { existsSync, statSync } from 'node:fs';
+import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolder } from '../config/data-folder.js';
 import { projectFiles } from './init-files.js';
 
 export interface InitOptions {
@@ -15,11 +16,16 @@ export async function init(folder: string, { from }: InitOptions): Promise<numbe
   const name = path
     .basename(target)
     .toLowerCase()
-    .replace(/[^a-z0-9._-]+/g, '-');
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[-._]+|[-._]+$/g, '');
+  if (existsSync(target) && !statSync(target).isDirectory())
+    throw new Error(`${target} is a file. Name a folder that does not exist yet.`);
   if (existsSync(target) && (await readdir(target)).length > 0)
     throw new Error(`${target} is not empty. Name a folder that does not exist yet.`);
-  for (const [file, text] of Object.entries(projectFiles({ name, everthread: sourceOf(from) }))) {
-    await mkdir(path.dirname(path.join(target, file)), { recursive: true });
+  for (const [file, text] of Object.entries(
+    projectFiles({ name: name === '' ? 'agent' : name, everthread: sourceOf(from) }),
+  )) {
+    makeFolder(path.dirname(path.join(target, file)));
     await writeFile(path.join(target, file), text);
   }
   process.stdout.write(`${next(path.relative('.', target) || '.')}\n`);
@@ -32,7 +38,7 @@ const sourceOf = (from: string): string =>
 
 const next = (folder: string): string => `A project is in ${folder}. Next:
 
-  cd ${folder}
+  cd ${/^[\w./-]+$/.test(folder) ? folder : JSON.stringify(folder)}
   npm install
   npm test                  runs the graph by itself
   npx everthread dev        serves it; then, in another terminal:

@@ -1,6 +1,8 @@
 /** The command line: which commands there are. What a command does is in a file of its own, loaded when it is asked for. */
 import { Command, CommanderError } from 'commander';
 import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { deployCommands } from './deploy-command.js';
 import { describeFailure } from './failure.js';
 import * as help from './help.js';
@@ -136,7 +138,7 @@ function projectCommands(program: Command, exit: (code: number) => void): void {
     .addHelpText('after', help.init)
     .action(async (folder: string, flags: { readonly from?: string }) => {
       const { init } = await import('./init.js');
-      exit(await init(folder, { from: flags.from ?? `^${packageVersion()}` }));
+      exit(await init(folder, { from: flags.from ?? ownSource() }));
     });
   program
     .command('doctor')
@@ -198,8 +200,18 @@ function temporalCommands(temporal: Command): void {
     });
 }
 
-/** Beside `bin/` and `dist/`. */
+/** Holds `bin/`, `dist/` and `package.json`. */
+function packageFolder(): string {
+  return path.dirname(fileURLToPath(new URL('../../package.json', import.meta.url)));
+}
+
 function packageVersion(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+  const text = readFileSync(path.join(packageFolder(), 'package.json'), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** A checkout is a source itself; what npm installed, it finds again by its version. */
+function ownSource(): string {
+  const folder = packageFolder();
+  return folder.split(path.sep).includes('node_modules') ? `^${packageVersion()}` : folder;
 }

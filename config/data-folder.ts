@@ -2,13 +2,10 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-/**
- * Makes the folder and those above it, one by one: a recursive mkdir of Node never ends below /proc.
- * @throws Error that names the setting
- */
+/** @throws Error that names the setting */
 export function ensureDataFolder(folder: string): void {
   try {
-    make(path.resolve(folder));
+    makeFolder(path.resolve(folder));
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     throw new Error(
@@ -18,9 +15,10 @@ export function ensureDataFolder(folder: string): void {
   }
 }
 
-function make(folder: string): void {
+/** Makes the folder and those above it, one by one: a recursive mkdir of Node never ends below /proc. */
+export function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
-  make(path.dirname(folder));
+  makeFolder(path.dirname(folder));
   mkdirSync(folder);
 }
 

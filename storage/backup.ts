@@ -17,7 +17,7 @@ const allPages = 0x7fff_ffff;
 
 /**
  * Writes a copy of the store as it stands at one moment. Its owner may go on writing.
- * @param file must not exist; it appears when the copy is whole and on disk
+ * @param file must not exist, and its folder must; it appears when the copy is whole and on disk
  * @throws SchemaMismatch when `source` is no store of ours
  */
 export async function backupStore(source: string, file: string): Promise<Backup> {

@@ -66,10 +66,9 @@ async function load({ file, graphs, log }: Reloaded, loading: number): Promise<v
     for (const { message } of project.failures)
       log.error(`${message} The graph is served as it was.`);
     for (const [name, graph] of project.graphs) graphs.set(name, graph);
-    log.info(
-      { graphs: [...project.graphs.keys()] },
-      'loaded again; the next turns run the new code',
-    );
+    const reloaded = [...project.graphs.keys()];
+    if (reloaded.length > 0)
+      log.info({ graphs: reloaded }, 'loaded again; the next turns run the new code');
   } catch (error) {
     log.error({ err: error }, 'the project could not be loaded again; it is served as it was');
   }

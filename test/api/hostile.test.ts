@@ -36,6 +36,8 @@ const bad: [string, unknown, Record<string, string>, number][] = [
   ['a thread id with a slash', { message: 'a' }, { 'x-thread-id': '../../x' }, 400],
   ['a thread id of 129', { message: 'a' }, { 'x-thread-id': 'x'.repeat(129) }, 400],
   ['an empty thread id', { message: 'a' }, { 'x-thread-id': '' }, 400],
+  ['a thread id that paths lose', { message: 'a', thread_id: '..' }, {}, 400],
+  ['a user id that paths lose', { message: 'a', user_id: '.' }, {}, 400],
   ['thread ids that differ', { message: 'a', thread_id: 'b1' }, { 'x-thread-id': 'b2' }, 400],
   ['an empty key', { message: 'a' }, { 'idempotency-key': '' }, 400],
   ['an empty quoted key', { message: 'a' }, { 'idempotency-key': '""' }, 400],

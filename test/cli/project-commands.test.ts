@@ -27,16 +27,20 @@ test('init makes a project that passes its own test and its examination, and ove
     dependencies: Record<string, string>;
   };
   expect(manifest.name).toBe('my-agent');
-  expect(manifest.dependencies.everthread).toMatch(/^\^\d/);
+  expect(manifest.dependencies.everthread).toBe(`file:${process.cwd()}`);
   const args = ['--import', 'tsx', '--test', 'test/agent.test.ts'];
   const { stdout } = await run(process.execPath, args, { cwd: project, env });
   expect(stdout).toMatch(/# pass 2/);
   const doctor = await everthread('doctor', project);
   expect(doctor).toMatchObject({ code: 0 });
   expect(doctor.stdout).toMatch(/ok +graph "agent": loads/);
-  expect(await everthread('init', 'My Agent')).toMatchObject({
-    ...{ code: 1, stderr: expect.stringContaining('is not empty') },
-  });
+  const refused = async (place: string, why: string): Promise<void> =>
+    expect(await everthread('init', place)).toMatchObject({
+      ...{ code: 1, stderr: expect.stringContaining(why) },
+    });
+  await refused('My Agent', 'is not empty');
+  await refused(path.join(project, 'package.json'), 'is a file');
+  await refused('/proc/agent', 'ENOENT');
 });
 
 test('doctor names what does not work, with the versions, and fails', async () => {
