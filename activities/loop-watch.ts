@@ -9,9 +9,16 @@ import type { FrameBody } from '../contracts/frames.js';
 const heldMs = 200;
 const tickMs = 100;
 
+/** A run, as the log names it. */
+export interface NamedRun {
+  readonly graph: string;
+  readonly thread: string;
+  readonly turn: string;
+}
+
 export interface LoopWatch {
   /** Watches a run whose nodes run in this thread. */
-  watch(graph: string): WatchedRun;
+  watch(run: NamedRun): WatchedRun;
   close(): void;
 }
 
@@ -21,8 +28,7 @@ export interface WatchedRun {
   end(): void;
 }
 
-interface Run {
-  readonly graph: string;
+interface Run extends NamedRun {
   readonly beganMs: number;
   lastFrameMs: number;
   /** Longest time that the loop was held while this run was at work; 0 when it was not. */
@@ -48,15 +54,19 @@ export function loopWatch(log: Pick<Logger, 'warn'>): LoopWatch {
   };
   const blame = (run: Run, nodes: readonly string[]): void => {
     const ms = Math.round(run.suspectMs);
-    log.warn({ graph: run.graph, nodes, ms }, 'a node held the event loop (isolation: see README)');
+    const { graph, thread, turn } = run;
+    log.warn(
+      { thread, turn, graph, nodes, ms },
+      'a node held the event loop (isolation: see README)',
+    );
     for (const other of runs) other.suspectMs = 0;
   };
   const timer = setInterval(tick, tickMs);
   timer.unref();
   return {
-    watch(graph) {
+    watch({ graph, thread, turn }) {
       const beganMs = performance.now();
-      const run: Run = { graph, beganMs, lastFrameMs: beganMs, suspectMs: 0 };
+      const run: Run = { graph, thread, turn, beganMs, lastFrameMs: beganMs, suspectMs: 0 };
       runs.add(run);
       return {
         saw(frame) {

@@ -13,7 +13,7 @@ import type { Attempt } from '../storage/saver/port.js';
 import { draftWriter } from './draft-writer.js';
 import { flushSurely } from './persist.js';
 import { runHooks, type RunHooks } from './run-hooks.js';
-import { runContext } from './run-context.js';
+import { namesOf, runContext } from './run-context.js';
 import type { RunTurnDeps } from './run-turn.js';
 import type { TurnFrames } from './turn-frames.js';
 
@@ -76,15 +76,18 @@ export async function runGraph(
   attempt.onLost = (outcome) => end(whyLost(outcome));
   const drain = drainSwitch();
   const releases = [...watchers(deps, turn, frames, { end, drain })];
-  const hooks = runHooks(deps, { ...named(turn), isolation: graph.isolation }, frames, (failure) =>
-    end({ kind: 'deadline', failure }),
+  const hooks = runHooks(
+    deps,
+    { ...namesOf(turn), isolation: graph.isolation },
+    frames,
+    (failure) => end({ kind: 'deadline', failure }),
   );
   releases.push(hooks.end);
   try {
     const tell = deps.listen?.(turn);
     const run = graphRun(turn, graph, { attempt, hooks, drain, tell, signal: stopper.signal });
     const fail = (error: unknown): void => end({ kind: 'uncaught', error });
-    const context = { ...named(turn), fail };
+    const context = { ...namesOf(turn), fail };
     const stop = await runContext.run(context, () => runner.runToStop(run));
     if (ended === undefined) return { kind: 'stopped', stop, attempt };
     if (ended.kind === 'uncaught')
@@ -98,13 +101,6 @@ export async function runGraph(
     for (const release of releases) release();
   }
 }
-
-/** By what a run is found in the log. */
-const named = ({ graph, claim }: ClaimedTurn) => ({
-  graph,
-  thread: claim.thread.threadId,
-  turn: claim.turnId,
-});
 
 const graphRun = (
   turn: RunningTurn,

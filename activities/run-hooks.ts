@@ -2,6 +2,7 @@
 import type { Failure } from '../contracts/failure.js';
 import type { FrameBody } from '../contracts/frames.js';
 import type { LoadedGraph } from '../engine/project/types.js';
+import type { NamedRun } from './loop-watch.js';
 import type { RunTurnDeps } from './run-turn.js';
 import type { TurnFrames } from './turn-frames.js';
 
@@ -19,12 +20,12 @@ const stepDeadline: Failure = {
 
 export function runHooks(
   { loop, settings }: Pick<RunTurnDeps, 'loop' | 'settings'>,
-  graph: LoadedGraph,
+  run: NamedRun & { readonly isolation: LoadedGraph['isolation'] | undefined },
   frames: TurnFrames,
   onLate: (failure: Failure) => void,
 ): RunHooks {
   // A node in a thread of its own holds nobody else's loop.
-  const watched = graph.isolation === 'thread' ? undefined : loop.watch(graph.name);
+  const watched = run.isolation === 'thread' ? undefined : loop.watch(run);
   let timer: NodeJS.Timeout | undefined;
   return {
     begin: () => {

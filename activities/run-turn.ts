@@ -17,6 +17,7 @@ import { foreignStore, isStorageAway, staleFence, tryAgain } from './failures.js
 import type { LiveRuns } from './live-runs.js';
 import type { LoopWatch } from './loop-watch.js';
 import { placeOn, queueOf, type Placement } from './placement.js';
+import { namesOf } from './run-context.js';
 import { runGraph } from './run-graph.js';
 import { countTry, release, resultOf, settleFailed, settleStop } from './settle-turn.js';
 import { turnFrames } from './turn-frames.js';
@@ -95,7 +96,8 @@ export const createRunTurn =
         return { ...(await afterClaim(deps, claimed, progress)), ...place };
       });
     } catch (error) {
-      throw crossing(deps, error);
+      const { now } = progress;
+      throw crossing(deps, error, now === undefined ? { thread: thread.threadId } : namesOf(now));
     } finally {
       clearInterval(heart);
     }
@@ -116,11 +118,11 @@ async function sentOn(
 }
 
 /** What crosses Temporal is a code (A6): the words of an error nobody expected stay in this process' log. */
-function crossing(deps: RunTurnDeps, error: unknown): Error {
+function crossing(deps: RunTurnDeps, error: unknown, about: object): Error {
   if (error instanceof ApplicationFailure) return error;
   // An unknown COMMIT of a claim or of a yield is no riddle: the next attempt finds what has become of it.
   if (isStorageAway(error)) return tryAgain('StorageUnavailable', storagePauseMs);
-  deps.log.error({ err: error }, 'runTurn broke');
+  deps.log.error({ ...about, err: error }, 'runTurn broke');
   return tryAgain('Internal');
 }
 
@@ -155,6 +157,7 @@ async function afterClaim(
       progress.now = turn;
       progress.frames = frames;
       const result = await runClaimed(deps, turn, frames);
+      deps.log.debug({ ...namesOf(turn), status: result.status }, 'a turn ran');
       frames.emit(wakeFrame);
       reachCrashPoint('before-ack', turn.claim.thread.threadId);
       return { ...result, seq: turn.claim.seq, steps: frames.steps };

@@ -1,5 +1,5 @@
 /** What the commands that run until they are stopped have in common: settings, log, signals, a clean end. */
-import { failRunOf, runningGraph } from '../activities/run-context.js';
+import { failRunOf, runningGraph, runningTurn } from '../activities/run-context.js';
 import { useColors } from '../config/colors.js';
 import { resolveConfig } from '../config/config.js';
 import type { Command, Config } from '../config/config.js';
@@ -93,7 +93,7 @@ function contextOf({
   const log = logOf(config, env);
   // A promise that a graph forgot to await must not end the turns of all other threads.
   process.on('unhandledRejection', (reason) =>
-    log.error({ err: reason, graph: runningGraph() }, 'nobody awaited this'),
+    log.error({ err: reason, ...runningTurn() }, 'nobody awaited this'),
   );
   for (const variable of config.unknownVariables) {
     log.warn({ variable }, 'no setting has this name; it is ignored');
@@ -106,7 +106,7 @@ function catchExceptions(log: Log): () => void {
   const caught = (error: Error): void => {
     const graph = failRunOf(error);
     if (graph === undefined) endProcess(log, error);
-    else log.error({ err: error, graph }, 'a callback of a graph threw; its turn fails');
+    else log.error({ err: error, ...runningTurn() }, 'a callback of a graph threw; its turn fails');
   };
   process.on('uncaughtException', caught);
   process.exit = exitUnlessGraph;

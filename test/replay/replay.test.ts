@@ -1,5 +1,6 @@
 import { Annotation, interrupt, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import { AIMessage } from '@langchain/core/messages';
+import { defaultPayloadConverter } from '@temporalio/common';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
@@ -162,6 +163,9 @@ const lives: Record<string, (threadId: string) => Promise<unknown>> = {
   },
 };
 
+const traceparent = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`;
+const payloadOf = (value: unknown) => defaultPayloadConverter.toPayload(value);
+
 describe('replay', () => {
   test.each(Object.keys(lives))('P2 a history made now replays: %s', async (name) => {
     const threadId = name.replaceAll(/[^a-z]+/g, '-');
@@ -187,6 +191,22 @@ describe('replay', () => {
   test.each(stored)('P2 a stored history replays with the code of today: %s', async (file) => {
     await replay(storedHistory(file));
   });
+
+  test.each(stored.filter((file) => file.startsWith('v2')))(
+    'P2 O10 it replays as well when its signals bring traces: %s',
+    async (file) => {
+      const history = storedHistory(file);
+      const header = { fields: { '_tracer-data': payloadOf({ traceparent }) } };
+      for (const event of history.events ?? []) {
+        const { workflowExecutionSignaledEventAttributes: signaled } = event;
+        if (signaled) signaled.header = header;
+        const { workflowExecutionStartedEventAttributes: started } = event;
+        if (started)
+          started.header = { fields: { 'everthread-trace-1': payloadOf({ traceparent }) } };
+      }
+      await replay(history);
+    },
+  );
 
   test('a history that the code does not explain is refused, so this check bites', async () => {
     const history = storedHistory(stored[0] ?? '');
