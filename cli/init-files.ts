@@ -22,6 +22,8 @@ export const projectFiles = ({ name, everthread }: ProjectNames): Record<string,
       everthread,
       zod: '^4.3.6',
     },
+    // npm 11 asks before it runs what a package wants to run: SQLite is built, esbuild is checked.
+    allowScripts: { 'better-sqlite3': true, esbuild: true, everthread: false },
     devDependencies: { '@types/node': '^20.19.0', tsx: '^4.20.0', typescript: '^5.9.0' },
   }),
   'langgraph.json': json({

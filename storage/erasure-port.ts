@@ -16,6 +16,8 @@ export interface ErasureStore {
   takeOverRuns(limit: number): Promise<readonly OverRun[]>;
   /** Its history is gone. */
   forgetRun(run: OverRun): Promise<void>;
+  /** Deletes threads at rest that nothing has touched for so long (O11). @returns how many, `limit` at most */
+  expire(idleMs: number, limit: number): Promise<number>;
   /** It is open and serves the next epoch: looked at again after some time. */
   postponeRun(run: OverRun): Promise<void>;
 }

@@ -4,6 +4,7 @@
  */
 import type { ThreadKey } from '../contracts/protocol.js';
 import type { ErasureStore, OverRun } from './erasure-port.js';
+import { expireThreads } from './expire.js';
 import { query, run, type Driver, type Tx } from './tx.js';
 
 /** Sorts before every character of a tenant (P1). */
@@ -36,6 +37,7 @@ export function* handOverRuns(thread: ThreadKey, livingEpoch: number): Tx<void> 
 
 export const erasureOn = (driver: Driver): ErasureStore => ({
   takeOverRuns: (limit) => driver.write(() => takeOverRuns(limit)),
+  expire: (idleMs, limit) => driver.write(() => expireThreads(idleMs, limit)),
   forgetRun: async (over) => {
     await driver.write(() => run(`DELETE FROM et_runs WHERE ${ofRun}`, ...placeOf(over)));
   },

@@ -2,7 +2,6 @@
 import type { NativeConnection, WorkerInterceptors } from '@temporalio/worker';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
-import { databaseSight } from '../activities/database-sight.js';
 import { liveRuns } from '../activities/live-runs.js';
 import { loopWatch } from '../activities/loop-watch.js';
 import type { Placement } from '../activities/placement.js';
@@ -14,6 +13,7 @@ import type { LoadedGraph } from '../engine/project/types.js';
 import type { Storage } from '../storage/port.js';
 import { threadRuns, type ThreadRuns } from '../temporal/thread-runs.js';
 import { startEraser } from './eraser.js';
+import { startExpirer, threadTtlOf } from './expirer.js';
 import { startSweeper } from './sweeper.js';
 import type { SweeperDeps } from './sweeper.js';
 import { startStoreSweeper } from './graph-stores.js';
@@ -72,9 +72,7 @@ export async function startWorkerSide(
   deps: WorkerSideDeps,
   settings: WorkerSideSettings,
 ): Promise<WorkerSide> {
-  const { relay, graphs, log } = deps;
-  const sight = databaseSight(deps.storage);
-  const storage = { ...deps.storage, claims: sight.over(deps.storage.claims) };
+  const { storage, relay, graphs, log } = deps;
   const store =
     settings.graphConfig == null ? plainStore : await loadProjectStore(settings.graphConfig);
   const runners = runnersFor(deps, { ...settings, store });
@@ -87,7 +85,6 @@ export async function startWorkerSide(
       graphs,
       runnerOf: runners.runnerOf,
       live: liveRuns(storage.claims),
-      sight,
       loop,
       settings: { ...settings, drafts: storage.kind === 'postgres' },
       placement,
@@ -111,18 +108,12 @@ export async function startWorkerSide(
     settings.sweep,
   );
   const stopStoreSweeper = startStoreSweeper(deps, store.sweepEveryMs);
-  const stopErasing = startEraser({
-    erasure: storage.erasure,
-    runs: runsOver(deps.connection, settings.namespace, storage.store),
-    wake: deps.wake,
-    log,
-  });
+  const stopErasing = await startErasing(deps, settings);
   return {
     done: worker.done,
     cached: () => worker.cached(),
     async stop() {
       await Promise.all([stopSweeping(), stopErasing(), stopStoreSweeper()]);
-      sight.close();
       await worker.stop().finally(() => {
         loop.close();
         return runners.close();
@@ -141,6 +132,25 @@ function placementOf(settings: WorkerSideSettings): Placement {
   const { taskQueue: main, places = [], placeWaitMs = usualPlaceWaitMs } = settings;
   const queues = [...places].map(([graph, name]) => [graph, taskQueueOf(main, name)] as const);
   return { main, queues: new Map(queues), waitMs: placeWaitMs };
+}
+
+/** Both kinds of erasing: histories of what was deleted, and threads whose time is over. */
+async function startErasing(
+  { storage, connection, wake, log }: WorkerSideDeps,
+  { namespace, graphConfig }: WorkerSideSettings,
+): Promise<() => Promise<void>> {
+  const { erasure, store } = storage;
+  const ttl = await threadTtlOf(graphConfig);
+  const stopExpiring = startExpirer({ erasure, log }, ttl);
+  const stopErasing = startEraser({
+    erasure,
+    runs: runsOver(connection, namespace, store),
+    wake,
+    log,
+  });
+  return async () => {
+    await Promise.all([stopErasing(), stopExpiring()]);
+  };
 }
 
 /** A call that is not answered is made again at a later look. */

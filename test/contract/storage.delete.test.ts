@@ -28,6 +28,22 @@ describe.each(backends)('deleting threads on %s', (kind) => {
     });
   });
 
+  test('O11 threads whose time is over are deleted as by hand, some at a time; one with a turn to run is not', async () => {
+    const [rests, busy, fresh] = [1, 2, 3].map(() => new Scenario(storage));
+    if (!rests || !busy || !fresh) throw new Error('unreachable');
+    await rests.committed();
+    await busy.committed();
+    await busy.turn();
+    const hour = 3_600_000;
+    expect(await storage.erasure.expire(hour, 10)).toBe(0);
+    await fresh.committed();
+    while ((await storage.erasure.expire(0, 1)) === 1);
+    expect(await storage.threads.get(rests.thread)).toBeUndefined();
+    expect(await storage.threads.get(busy.thread)).toMatchObject({ status: 'busy', version: 1 });
+    expect(await storage.threads.delete(rests.thread)).toMatchObject({ first: false });
+    expect((await rests.turn()).seq).toBe(2);
+  });
+
   test('T5 P8 a deleted thread looks like one that never was', async () => {
     const s = new Scenario(storage);
     await s.committed();

@@ -1,0 +1,41 @@
+/** Deletes threads that have rested for longer than `checkpointer.ttl` of langgraph.json says (O11). Their histories: `eraser.ts`. */
+import type { Logger } from 'pino';
+import type { ProjectConfig } from '../engine/project/project-config.js';
+import type { ErasureStore } from '../storage/erasure-port.js';
+import { startRounds } from './rounds.js';
+
+/** Threads deleted in one transaction: a delete touches every row of a thread, and others wait meanwhile on SQLite. */
+const mostAtOnce = 20;
+
+export interface ExpirerDeps {
+  readonly erasure: Pick<ErasureStore, 'expire'>;
+  readonly log: Logger;
+}
+
+/** @returns a function that ends it and waits for a round under way */
+export function startExpirer(
+  { erasure, log }: ExpirerDeps,
+  ttl: ProjectConfig['threadTtl'],
+): () => Promise<void> {
+  if (ttl === undefined) return () => Promise.resolve();
+  return startRounds(async () => {
+    try {
+      let threads = 0;
+      for (let last = mostAtOnce; last === mostAtOnce; threads += last)
+        last = await erasure.expire(ttl.idleMs, mostAtOnce);
+      if (threads > 0) log.info({ threads }, 'deleted threads whose time was over');
+    } catch (error) {
+      const name = error instanceof Error ? error.name : 'unknown';
+      log.warn({ error: name }, 'could not look for threads whose time is over');
+    }
+  }, ttl.sweepEveryMs);
+}
+
+/** Of the project that is served; the shipped graphs' threads stay. */
+export async function threadTtlOf(
+  graphConfig: string | null | undefined,
+): Promise<ProjectConfig['threadTtl']> {
+  if (graphConfig == null) return undefined;
+  const { readProjectConfig } = await import('../engine/project/project-config.js');
+  return (await readProjectConfig(graphConfig)).threadTtl;
+}
