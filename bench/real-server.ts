@@ -17,7 +17,7 @@ export async function startRealServer(given: {
     ({ name }) => name === 'temporal',
   );
   if (service === undefined) throw new Error('the compose file has no service "temporal"');
-  const programs = await temporalPrograms(service.image, say);
+  const programs = await temporalPrograms(service.image, { build: 'once', say });
   if (programs.kind === 'unavailable') throw new Error(`No real Temporal: ${programs.reason}.`);
   const server = await startRealTemporal({
     ...{ programs: programs.folder, folder, postgresUrl, bindIp: '127.0.0.1', log: say },

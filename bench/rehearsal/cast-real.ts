@@ -2,7 +2,7 @@
 import type { TemporalUi } from './temporal-ui.js';
 import { startTemporalUi, uiPrograms } from './temporal-ui.js';
 import type { Service } from './compose-file.js';
-import type { Programs } from './go-programs.js';
+import type { Building, Programs } from './go-programs.js';
 import type { Host } from './hosts.js';
 import type { Prometheus } from './prometheus.js';
 import { prometheusPrograms, startPrometheus } from './prometheus.js';
@@ -10,9 +10,7 @@ import { startRealTemporal, temporalPrograms } from './real-temporal.js';
 import { castTemporal as castDevServer, folderOf, hostFor } from './services.js';
 import type { Cast } from './services.js';
 
-type Say = (line: string) => void;
-
-const kinds: Readonly<Record<string, (image: string, say: Say) => Promise<Programs>>> = {
+const kinds: Readonly<Record<string, (image: string, building: Building) => Promise<Programs>>> = {
   temporal: temporalPrograms,
   'temporal-ui': uiPrograms,
   prometheus: prometheusPrograms,
@@ -20,19 +18,19 @@ const kinds: Readonly<Record<string, (image: string, say: Say) => Promise<Progra
 
 export interface Real {
   readonly programs: ReadonlyMap<string, Programs>;
-  readonly say: Say;
+  readonly say: Building['say'];
   ui?: TemporalUi;
   prometheus?: Prometheus;
 }
 
 /** Before anything starts: a first build takes minutes. */
-export async function realPrograms(file: readonly Service[], say: Say): Promise<Real> {
+export async function realPrograms(file: readonly Service[], building: Building): Promise<Real> {
   const programs = new Map<string, Programs>();
   for (const [name, build] of Object.entries(kinds)) {
     const image = file.find((service) => service.name === name)?.image;
-    if (image !== undefined) programs.set(name, await build(image, say));
+    if (image !== undefined) programs.set(name, await build(image, building));
   }
-  return { programs, say };
+  return { programs, say: building.say };
 }
 
 /** The schema and the server on the PostgreSQL of this URL, or the dev server. */
@@ -104,7 +102,8 @@ export async function missed(
     const { count = '0' } = (await (await fetch(counted)).json()) as { count?: string };
     if (Number(count) < threads) findings.push(`the Web UI finds ${count} of ${threads} threads`);
   }
-  for (const { metric, value } of (await prometheus?.query('up')) ?? [])
+  // The last look may have met a worker that was just being replaced.
+  for (const { metric, value } of (await prometheus?.query('max_over_time(up[30s])')) ?? [])
     if (value !== 1) findings.push(`Prometheus does not reach ${metric.job} ${metric.instance}`);
   return findings;
 }

@@ -28,7 +28,14 @@ export type Programs =
   | { readonly kind: 'built'; readonly folder: string }
   | { readonly kind: 'unavailable'; readonly reason: string };
 
-type Say = (line: string) => void;
+/** How to come by them. */
+export interface Building {
+  /** `no` takes what an earlier build has left in the cache. */
+  readonly build: 'once' | 'no';
+  readonly say: (line: string) => void;
+}
+
+type Say = Building['say'];
 
 const run = promisify(execFile);
 /** A module list over a slow line. */
@@ -36,7 +43,10 @@ const downloadLimitMs = 10 * 60_000;
 const progressEveryMs = 10_000;
 
 /** Builds what is not in the cache yet. The reason why not is one line, for a person. */
-export async function goPrograms(programs: readonly GoProgram[], say: Say): Promise<Programs> {
+export async function goPrograms(
+  programs: readonly GoProgram[],
+  { build: wanted, say }: Building,
+): Promise<Programs> {
   const [{ version } = { version: '' }] = programs;
   const cache = path.join(
     path.dirname(temporalCacheFolder(process.env.XDG_CACHE_HOME, homedir())),
@@ -46,6 +56,8 @@ export async function goPrograms(programs: readonly GoProgram[], say: Say): Prom
   const missing = programs.filter(({ name }) => !existsSync(path.join(folder, name)));
   if (missing.length === 0) return { kind: 'built', folder };
   const names = missing.map(({ name }) => `${name} ${version}`).join(', ');
+  if (wanted === 'no')
+    return { kind: 'unavailable', reason: `${names}: not built here yet, which --build does once` };
   const go = await findGo();
   if (go === undefined)
     return { kind: 'unavailable', reason: `there is no Go here to build ${names} with` };

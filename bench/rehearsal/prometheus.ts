@@ -7,14 +7,11 @@ import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { freePort } from '../../temporal/ports.js';
 import { goPrograms } from './go-programs.js';
-import type { Programs } from './go-programs.js';
+import type { Building, Programs } from './go-programs.js';
 import { startService } from './service-process.js';
 
 /** @param image `prom/prometheus:v3.13.0`; as a Go module it is v0.313.0 */
-export const prometheusPrograms = (
-  image: string,
-  say: (line: string) => void,
-): Promise<Programs> => {
+export const prometheusPrograms = (image: string, building: Building): Promise<Programs> => {
   const version = image.split(':v').at(-1) ?? '';
   const [major = '', minor = '', patch = ''] = version.split('.');
   const moduleVersion = `0.${major}${minor.padStart(2, '0')}.${patch}`;
@@ -23,7 +20,7 @@ export const prometheusPrograms = (
   const tags = ['remove_all_sd', 'enable_dns_sd'];
   return goPrograms(
     [{ name: 'prometheus', module, version, moduleVersion, main: './cmd/prometheus', tags }],
-    say,
+    building,
   );
 };
 

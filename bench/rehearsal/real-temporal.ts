@@ -5,20 +5,20 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from '../../temporal/ports.js';
 import { goPrograms } from './go-programs.js';
-import type { Programs } from './go-programs.js';
+import type { Building, Programs } from './go-programs.js';
 import { startService } from './service-process.js';
 
 const run = promisify(execFile);
 
 /** @param image `temporalio/server:1.32.0`: the compose file pins the version */
-export const temporalPrograms = (image: string, say: (line: string) => void): Promise<Programs> => {
+export const temporalPrograms = (image: string, building: Building): Promise<Programs> => {
   const from = { module: 'go.temporal.io/server', version: image.split(':').at(-1) ?? '' };
   return goPrograms(
     [
       { ...from, name: 'temporal-server', main: './cmd/server' },
       { ...from, name: 'temporal-sql-tool', main: './cmd/tools/sql' },
     ],
-    say,
+    building,
   );
 };
 

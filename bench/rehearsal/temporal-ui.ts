@@ -5,15 +5,15 @@ import { stringify } from 'yaml';
 import { freePort } from '../../temporal/ports.js';
 import type { Service } from './compose-file.js';
 import { goPrograms } from './go-programs.js';
-import type { Programs } from './go-programs.js';
+import type { Building, Programs } from './go-programs.js';
 import { startService } from './service-process.js';
 import type { ServiceProcess } from './service-process.js';
 
 /** @param image `temporalio/ui:2.54.1` */
-export const uiPrograms = (image: string, say: (line: string) => void): Promise<Programs> => {
+export const uiPrograms = (image: string, building: Building): Promise<Programs> => {
   const version = image.split(':').at(-1) ?? '';
   const module = 'github.com/temporalio/ui-server/v2';
-  return goPrograms([{ name: 'temporal-ui', module, version, main: './cmd/server' }], say);
+  return goPrograms([{ name: 'temporal-ui', module, version, main: './cmd/server' }], building);
 };
 
 export interface TemporalUi extends ServiceProcess {
