@@ -1,8 +1,10 @@
 /** `npm run rehearsal`: the services of docker-compose.yml on hosts of their own, real dialogues, and what happens meanwhile. */
 import { readFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
 import { fromDialogues } from '../test/support/scripted-answers.js';
 import { startScriptedModel } from '../test/support/scripted-model.js';
 import { compareHistories, loadDialogues, turnCount } from './dialogues.js';
+import * as real from './rehearsal/cast-real.js';
 import { brokenPromises, fsckFindings, watchRows } from './rehearsal/checks.js';
 import { PlayLog, playThrough } from './rehearsal/clients.js';
 import { readCompose, startOrder } from './rehearsal/compose-file.js';
@@ -33,7 +35,7 @@ const startedMs = performance.now();
 const say = (line: string): void =>
   console.error(`${((performance.now() - startedMs) / 1_000).toFixed(0).padStart(4)} s  ${line}`);
 
-async function main(): Promise<boolean> {
+async function main(programs: real.Real): Promise<boolean> {
   const alone = whyNoHosts();
   if (alone !== undefined) say(`no hosts, so no partitions: ${alone}; plain processes instead`);
   const cast = services.emptyCast(alone === undefined ? makeHosts() : undefined);
@@ -52,7 +54,7 @@ async function main(): Promise<boolean> {
       OPENAI_BASE_URL: model.url,
       LOG_LEVEL: 'info',
     });
-    const stage = await startAll(cast, file);
+    const stage = await startAll(cast, file, programs);
     return await perform(stage, () => (delayMs = hurriedDelayMs));
   } finally {
     await services.stopCast(cast);
@@ -64,9 +66,10 @@ interface Stage extends play.Stage {
   readonly url: () => string;
   readonly databaseUrl: string;
   readonly environment: Record<string, string>;
+  readonly programs: real.Real;
 }
 
-async function startAll(cast: Cast, file: readonly Service[]): Promise<Stage> {
+async function startAll(cast: Cast, file: readonly Service[], programs: real.Real): Promise<Stage> {
   let database: Awaited<ReturnType<typeof services.castPostgres>> | undefined;
   let temporal: play.Stage['temporal'] | undefined;
   let url: (() => string) | undefined;
@@ -74,7 +77,12 @@ async function startAll(cast: Cast, file: readonly Service[]): Promise<Stage> {
   for (const service of startOrder(file.filter(({ profiles }) => profiles.length === 0))) {
     say(`starting ${service.name}`);
     if (service.name === 'postgres') database = await services.castPostgres(cast, service);
-    else if (service.name === 'temporal') temporal = await services.castTemporal(cast, service);
+    else if (service.name === 'temporal')
+      temporal = await real.castTemporal(cast, service, programs, database?.url ?? '');
+    else if (service.name === 'temporal-schema')
+      continue; // comes with the server
+    else if (service.name === 'temporal-ui') await real.castUi(cast, service, programs);
+    else if (service.name === 'prometheus') await real.castPrometheus(cast, service, programs);
     else if (service.name === 'nginx') url = await front(cast);
     else if (!service.ours) cast.notes.push(`${service.name}: not started, only its image has it`);
     else if (service.name === 'worker') {
@@ -87,7 +95,16 @@ async function startAll(cast: Cast, file: readonly Service[]): Promise<Stage> {
   if (url === undefined || database === undefined || temporal === undefined)
     throw new Error('the compose file has no nginx, no postgres or no temporal');
   const { url: databaseUrl, host } = database;
-  return { cast, log: new PlayLog(), database: host, temporal, url, databaseUrl, environment };
+  return {
+    cast,
+    log: new PlayLog(),
+    database: host,
+    temporal,
+    url,
+    databaseUrl,
+    environment,
+    programs,
+  };
 }
 
 /** nginx, or where there is none a client that goes from gateway to gateway. */
@@ -130,6 +147,11 @@ async function perform(stage: Stage, hurry: () => void): Promise<boolean> {
     ...(await compareHistories(url(), dialogues)),
     ...(await brokenPromises(stage.databaseUrl, log.ops, turns)),
     ...(await fsckFindings(stage.databaseUrl, stage.environment)),
+    ...(await real.missed(
+      stage.programs,
+      stage.environment.TEMPORAL_NAMESPACE ?? '',
+      dialogues.length,
+    )),
   ];
   report(stage, [...played, all], wrong);
   return wrong.length === 0;
@@ -178,12 +200,16 @@ function report({ cast, log }: Stage, played: readonly Played[], wrong: readonly
 
 // What this one started ends with it (each has an exit handler), also when it is told to stop.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+// Before the limit counts: a first build takes minutes, and may.
+const images = readCompose(await readFile('docker-compose.yml', 'utf8'));
+const { values: flags } = parseArgs({ options: { build: { type: 'boolean', default: false } } });
+const programs = await real.realPrograms(images, { build: flags.build ? 'once' : 'no', say });
 const late = setTimeout(() => {
   console.error(`VIOLATION not over after ${limitMs / 1_000} s`);
   process.exit(1); // every process here ends with this one
 }, limitMs);
 try {
-  process.exitCode = (await main()) ? 0 : 1;
+  process.exitCode = (await main(programs)) ? 0 : 1;
 } finally {
   clearTimeout(late);
 }
