@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Says what is wrong on a Node that cannot run us, before any module that needs a newer one is loaded.
 import { existsSync } from 'node:fs';
+import module from 'node:module';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
@@ -16,4 +17,6 @@ if (!existsSync(main)) {
   );
   process.exit(1);
 }
+// From Node 22 on, compiled modules are kept in the folder of temporary files: a tenth of the CPU of a start.
+module.enableCompileCache?.();
 await import(main.href);
