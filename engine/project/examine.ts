@@ -1,6 +1,7 @@
 /** What a project is and what of it works here: for `everthread doctor`. Runs the project's code, as serving it would. */
 import { traitsOf, isAtLeast } from '../versions/traits.js';
 import { warningOf, type KeyNote } from './config-keys.js';
+import { loadProjectHttp } from './http-exports.js';
 import { loadProject, otherNode } from './load-project.js';
 import { readProjectConfig, type ProjectConfig } from './project-config.js';
 import type { LangGraphModules, LoadedProject } from './types.js';
@@ -35,6 +36,7 @@ export async function examine(file: string, env: NodeJS.ProcessEnv): Promise<Exa
       ...lackFindings(project.modules),
       ...[...project.graphs.keys()].map((name) => works(`graph "${name}"`, 'loads')),
       ...project.failures.map(({ name, message }) => fails(`graph "${name}"`, message)),
+      ...(await httpFindings(file, env, config)),
       ...config.notes.flatMap(keyFinding),
       ...project.warnings
         .filter((warning) => !told.includes(warning))
@@ -78,6 +80,25 @@ function lackFindings(modules: LangGraphModules): Finding[] {
       ? []
       : [note('LangGraph', 'runtime.context is not known before 0.4; use configurable')]),
   ];
+}
+
+/** Loads what the gateway would. */
+async function httpFindings(
+  file: string,
+  env: NodeJS.ProcessEnv,
+  { auth, app }: ProjectConfig,
+): Promise<Finding[]> {
+  const troubles: string[] = [];
+  try {
+    const loaded = await loadProjectHttp(file, env, (what) => troubles.push(what));
+    return [
+      ...(auth === undefined ? [] : [works('auth', 'loads')]),
+      ...(app === undefined || loaded.app === undefined ? [] : [works('http.app', 'loads')]),
+      ...troubles.map((trouble) => fails('http.app', trouble)),
+    ];
+  } catch (error) {
+    return [fails('auth', (error as Error).message)];
+  }
 }
 
 function keyFinding(found: KeyNote): Finding[] {
