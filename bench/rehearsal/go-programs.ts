@@ -35,6 +35,23 @@ export interface Building {
   readonly say: (line: string) => void;
 }
 
+/** Facts of the environment, given so that each can be missing. */
+interface Places {
+  readonly searchPath: string;
+  readonly cacheFolder: string;
+}
+
+/** Where Go's own installers put it, whose PATH not every shell has. */
+const usualPlaces = ['/usr/local/go/bin', '/usr/lib/go/bin', '/opt/homebrew/bin'];
+
+const here = (): Places => ({
+  searchPath: [process.env.PATH ?? '', ...usualPlaces].join(path.delimiter),
+  cacheFolder: path.join(
+    path.dirname(temporalCacheFolder(process.env.XDG_CACHE_HOME, homedir())),
+    'programs',
+  ),
+});
+
 type Say = Building['say'];
 
 const run = promisify(execFile);
@@ -46,19 +63,16 @@ const progressEveryMs = 10_000;
 export async function goPrograms(
   programs: readonly GoProgram[],
   { build: wanted, say }: Building,
+  { searchPath, cacheFolder } = here(),
 ): Promise<Programs> {
   const [{ version } = { version: '' }] = programs;
-  const cache = path.join(
-    path.dirname(temporalCacheFolder(process.env.XDG_CACHE_HOME, homedir())),
-    'programs',
-  );
-  const folder = path.join(cache, version);
+  const folder = path.join(cacheFolder, version);
   const missing = programs.filter(({ name }) => !existsSync(path.join(folder, name)));
   if (missing.length === 0) return { kind: 'built', folder };
   const names = missing.map(({ name }) => `${name} ${version}`).join(', ');
   if (wanted === 'no')
     return { kind: 'unavailable', reason: `${names}: not built here yet, which --build does once` };
-  const go = await findGo();
+  const go = await findOnPath('go', searchPath);
   if (go === undefined)
     return { kind: 'unavailable', reason: `there is no Go here to build ${names} with` };
   try {
@@ -69,12 +83,6 @@ export async function goPrograms(
     return { kind: 'unavailable', reason: `${names} could not be built: ${lastLine(error)}` };
   }
 }
-
-/** Where Go's own installers put it, whose PATH not every shell has. */
-const usualPlaces = ['/usr/local/go/bin', '/usr/lib/go/bin', '/opt/homebrew/bin'];
-
-const findGo = (): Promise<string | undefined> =>
-  findOnPath('go', [process.env.PATH ?? '', ...usualPlaces].join(path.delimiter));
 
 /**
  * In the module's own folder, not by `go install`: that refuses a module that replaces or excludes others, as Prometheus
