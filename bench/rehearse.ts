@@ -26,6 +26,8 @@ const modelDelayMs = 4_500;
 const hurriedDelayMs = 200;
 /** The compose file has two: with a third, a lost one leaves two. */
 const workers = 3;
+/** Of each process, when the rehearsal breaks off. */
+const lastWordsChars = 3_000;
 /** What takes longer hangs: the whole takes five minutes on two cores that have nothing else to do. */
 const limitMs = 570_000;
 
@@ -56,6 +58,10 @@ async function main(programs: real.Real): Promise<boolean> {
     });
     const stage = await startAll(cast, file, programs);
     return await perform(stage, () => (delayMs = hurriedDelayMs));
+  } catch (error) {
+    for (const { name, proc } of cast.replicas)
+      console.error(`--- ${name}\n${proc()?.log().slice(-lastWordsChars) ?? 'never started'}`);
+    throw error;
   } finally {
     await services.stopCast(cast);
   }
