@@ -68,6 +68,11 @@ async function filesOfTree() {
   return text.split('\0').filter(Boolean);
 }
 
+const digestOf = async (file) =>
+  createHash('sha256')
+    .update(await readFile(file))
+    .digest('hex');
+
 /** A copy of the tree, with modules installed by this Node when the lockfile or the Node has changed. */
 async function treeFor(major, { bin, log }) {
   const folder = path.join(cache, `node-${major}`, 'tree');
@@ -82,12 +87,18 @@ async function treeFor(major, { bin, log }) {
     // With its time: what is built already is not built again.
     await cp(source, path.join(folder, file), { preserveTimestamps: true, recursive: true });
   }
-  const hash = createHash('sha256').update(await readFile(path.join(bin, 'node')));
-  const digest = hash.update(await readFile(path.join(root, 'package-lock.json'))).digest('hex');
-  const stamp = path.join(cache, `node-${major}`, 'installed.sha256');
-  if ((await readFile(stamp, 'utf8').catch(() => '')) !== digest) {
-    await surely('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, bin, log });
-    await writeFile(stamp, digest);
+  const stamp = path.join(cache, `node-${major}`, 'installed.json');
+  const before = JSON.parse(await readFile(stamp, 'utf8').catch(() => '{}'));
+  const now = {
+    node: await digestOf(path.join(bin, 'node')),
+    lock: await digestOf(path.join(root, 'package-lock.json')),
+  };
+  if (before.node !== now.node || before.lock !== now.lock) {
+    // Under the same Node only what the lockfile has changed: a native module takes minutes to build.
+    const command = before.node === now.node ? 'install' : 'ci';
+    await rm(stamp, { force: true });
+    await surely('npm', [command, '--no-audit', '--no-fund'], { cwd: folder, bin, log });
+    await writeFile(stamp, JSON.stringify(now));
   }
   return folder;
 }
