@@ -3,16 +3,21 @@ import type { GraphRun, Stop } from './port.js';
 import { interruptedStop } from './interrupted.js';
 import { graphChanged } from './stop-of-error.js';
 import { names, waitsInSubgraph } from './subgraph-breakpoints.js';
-import { successorsOf } from './successors.js';
+import { sendsIn, successorsOf } from './successors.js';
 
 /** What must be settled before the graph runs on; undefined when it may. */
 export async function recheck(run: GraphRun): Promise<Stop | undefined> {
-  const { recovered, graph, attempt } = run;
+  const { recovered, graph } = run;
+  if (recovered === null && run.start.kind === 'resume') {
+    const lost = await lostNodes(run);
+    if (lost.length > 0)
+      return graphChanged(
+        `The graph has no node ${list(lost)} any more, which waits for this answer.`,
+      );
+  }
   if (recovered === null)
     return (await waitsInSubgraph(run)) ? interruptedStop(run, []) : undefined;
-  const tuple = await attempt.saver.getTuple({
-    configurable: { thread_id: run.identity.threadId, checkpoint_ns: '' },
-  });
+  const tuple = await headOf(run);
   if (tuple === undefined) return undefined;
   const pending = successorsOf(graph.graph)(tuple.checkpoint);
   const stored = [...recovered.pending].sort();
@@ -27,6 +32,21 @@ export async function recheck(run: GraphRun): Promise<Stop | undefined> {
     names(graph.graph, interruptBefore, pending) ||
     (await waitsInSubgraph(run));
   return applies ? interruptedStop(run, []) : undefined;
+}
+
+const headOf = (run: GraphRun) =>
+  run.attempt.saver.getTuple({
+    configurable: { thread_id: run.identity.threadId, checkpoint_ns: '' },
+  });
+
+/** LangGraph takes an answer to a node that a deploy removed, runs nothing and calls that the end. */
+async function lostNodes(run: GraphRun): Promise<readonly string[]> {
+  const checkpoint = (await headOf(run))?.checkpoint;
+  if (checkpoint === undefined) return [];
+  const waiting = Object.keys(checkpoint.channel_values).flatMap(
+    (channel) => /^branch:to:(.+)$/.exec(channel)?.[1] ?? [],
+  );
+  return [...sendsIn(checkpoint), ...waiting].filter((name) => !(name in run.graph.graph.nodes));
 }
 
 const list = (names: readonly string[]): string =>

@@ -50,7 +50,7 @@ function isAvailable(channel: Channel | undefined, value: unknown): boolean {
 }
 
 /** Pending Sends: a list, before 1.x `[seen, list]`, and before 0.4 beside the channels. */
-function sendsIn(checkpoint: Checkpoint & { readonly pending_sends?: unknown }): string[] {
+export function sendsIn(checkpoint: Checkpoint & { readonly pending_sends?: unknown }): string[] {
   const value: unknown = checkpoint.channel_values[tasksChannel] ?? checkpoint.pending_sends;
   if (!Array.isArray(value)) return [];
   return value

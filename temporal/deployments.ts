@@ -5,7 +5,7 @@ import { grpcCode, grpcCodeOf } from './errors.js';
 import { workersOf, type Worker } from './deployment-workers.js';
 
 /** How calls reach the server, and which deployment they are about. */
-export interface DeploymentAccess {
+interface DeploymentAccess {
   readonly namespace: string;
   readonly deployment: string;
   /** Ends a call that is not answered. */
@@ -47,7 +47,7 @@ export interface Deployments {
   ): Promise<void>;
 }
 
-export interface RouteOptions {
+interface RouteOptions {
   /** Tasks of queues on which no worker of the build was seen would wait. */
   readonly allowMissingQueues: boolean;
 }
@@ -134,7 +134,7 @@ export class DeploymentRefused extends Error {
 }
 
 /** What a person can do about it; what is no answer of the server stays as it is. */
-export function inWords(error: unknown, deployment: string): unknown {
+function inWords(error: unknown, deployment: string): unknown {
   const code = grpcCodeOf(error);
   const refused = (message: string, passing = false): DeploymentRefused =>
     new DeploymentRefused(message, { cause: error, passing });

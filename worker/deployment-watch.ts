@@ -11,7 +11,7 @@ import {
 } from '../temporal/deployments.js';
 import { startRounds } from './rounds.js';
 
-export interface DeploymentWatchDeps {
+interface DeploymentWatchDeps {
   readonly native: NativeConnection;
   readonly namespace: string;
   readonly turns: Pick<Storage['turns'], 'countRunning'>;
