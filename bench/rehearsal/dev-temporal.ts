@@ -13,7 +13,9 @@ export async function startDevServerOn({
   address,
 }: Host): Promise<{ readonly address: string; stop(): Promise<void> }> {
   const command = [await testCli(), 'server', 'start-dev', '--headless', '--log-level', 'error'];
-  const proc = startProc([...inside, ...command, '--ip', address, '--port', String(port)], {});
+  // Its parts look for each other on the loopback interface, whatever it is told to listen on.
+  const listening = ['--ip', '0.0.0.0', '--port', String(port)];
+  const proc = startProc([...inside, ...command, ...listening], {});
   const at = `${address}:${port}`;
   for (;;) {
     if (!proc.alive()) throw new Error(`the Temporal dev server ended: ${proc.log()}`);
