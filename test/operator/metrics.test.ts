@@ -8,6 +8,7 @@ import { runCli } from '../cli/run-cli.js';
 import { emptyTarget } from '../support/database.js';
 import { startCluster, type Cluster, type Proc } from '../support/processes.js';
 import { request, startProduct, type Product } from '../support/product.js';
+import { startScriptedModel } from '../support/scripted-model.js';
 import { startTestTemporal } from '../support/temporal-server.js';
 import { until } from '../support/until.js';
 
@@ -99,16 +100,27 @@ describe('metrics of a gateway and a worker on PostgreSQL', () => {
   const undo: (() => Promise<unknown>)[] = [];
   let cluster: Cluster;
   beforeAll(async () => {
-    const [temporal, database] = await Promise.all([startTestTemporal(), emptyTarget('postgres')]);
+    const [temporal, database, model] = await Promise.all([
+      startTestTemporal(),
+      emptyTarget('postgres'),
+      startScriptedModel(),
+    ]);
     undo.push(
       () => temporal.stop(),
       () => database.remove(),
+      () => model.close(),
     );
     if (database.target.kind !== 'postgres') throw new Error('not PostgreSQL');
     cluster = await startCluster({
       ...{ port: await freePort(), workers: 1, postgresUrl: database.target.url },
       temporalAddress: temporal.address,
-      env: { EVERTHREAD_METRICS_PORT: '0', LOG_LEVEL: 'info' },
+      env: {
+        EVERTHREAD_METRICS_PORT: '0',
+        EVERTHREAD_MODEL: 'openai:scripted',
+        OPENAI_API_KEY: 'test',
+        OPENAI_BASE_URL: model.url,
+        LOG_LEVEL: 'debug',
+      },
     });
     undo.push(() => cluster.stop());
   });
@@ -116,15 +128,20 @@ describe('metrics of a gateway and a worker on PostgreSQL', () => {
     for (const step of undo.reverse()) await step();
   });
 
+  const linesOf = (proc: Proc | undefined): Record<string, unknown>[] =>
+    (proc?.log() ?? '')
+      .split('\n')
+      .filter((line) => line.startsWith('{') && line.endsWith('}'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
   const pageOf = async (proc: Proc | undefined): Promise<string> => {
     const url = /metrics are at (http:[^"\s]+)/.exec(proc?.log() ?? '')?.[1];
     return await (await fetch(url ?? 'http://nowhere.invalid')).text();
   };
-  const post = (thread: string, headers: Record<string, string>) =>
+  const post = (thread: string, headers: Record<string, string>, message = 'hello') =>
     request(`${cluster.url}/v1/threads/${thread}/turns`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({ message: 'hello' }),
+      body: JSON.stringify({ message }),
     });
 
   test('O9 each process counts its own half, and the relay its lag', async () => {
@@ -135,6 +152,39 @@ describe('metrics of a gateway and a worker on PostgreSQL', () => {
     expect(worker).toMatch(/^everthread_turns_settled_total\{graph="\w+",status="committed"\} 1$/m);
     expect(worker).toMatch(/^everthread_relay_lag_seconds_count [1-9]/m);
     expect(worker).toMatch(/^temporal_\w+_total\{/m);
+  });
+
+  test('A6 lines about a turn name it and its thread, and none holds a word of it, at debug and when it fails', async () => {
+    const canary = 'canary words that nobody else says';
+    const asked = [
+      { thread: 'told', message: canary, status: 200, ran: ['committed'] },
+      {
+        thread: 'told-late',
+        message: `fail=503 times=1 ${canary}`,
+        status: 200,
+        ran: ['committed'],
+      },
+      { thread: 'refused', message: `fail=400 ${canary}`, status: 502, ran: ['failed'] },
+    ];
+    for (const { thread, message, status, ran } of asked) {
+      const answer = await post(thread, {}, message);
+      expect(answer.status).toBe(status);
+      const turn = String(answer.json.turn_id);
+      const about = await until('the lines about the turn', () => {
+        const lines = [cluster.gateway, cluster.workers[0]].flatMap((proc) => linesOf(proc));
+        const found = lines.filter((line) => line.thread === thread && line.turn === turn);
+        return found.some(({ msg }) => msg === 'request') ? found : undefined;
+      });
+      expect(about.filter(({ msg }) => msg === 'a turn ran').map((line) => line.status)).toEqual(
+        ran,
+      );
+      const failed = about.filter(({ msg }) => String(msg).startsWith('a try failed'));
+      expect(failed).toHaveLength(message === canary ? 0 : 1);
+    }
+    for (const proc of [cluster.gateway, cluster.workers[0]]) {
+      expect(proc?.log()).not.toContain('canary');
+      expect(proc?.log()).not.toContain('nobody else');
+    }
   });
 
   test('A9 O9 a turn that no worker takes is seen, and goes on when a worker is there', async () => {
