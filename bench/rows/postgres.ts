@@ -8,11 +8,12 @@ import { chatTurns, httpClient } from '../http-turns.js';
 import { idleLatencies, percentiles, runLoad } from '../load.js';
 import type { Load } from '../load.js';
 import { startPostgres } from '../postgres.js';
+import { postgresWork, workSince } from '../postgres-work.js';
 import { fixtureEnv, quietEnv } from '../product.js';
 import { userMessage } from '../prose.js';
 import { startRealServer } from '../real-server.js';
 import type { Stage } from '../stage.js';
-import { figure } from '../table.js';
+import { figure, kB } from '../table.js';
 import type { Table } from '../table.js';
 import { idleStreamRows, streamRows } from './streams.js';
 import { tokenColumns, tokenRows } from './token.js';
@@ -50,10 +51,14 @@ export async function postgresTables(stage: Stage): Promise<readonly Table[]> {
   const least = await floor.load(plan);
   const leastIdle = await floor.idle(quick ? 5 : 60);
   say(`${threads} threads on PostgreSQL`);
+  const chat = chatTurns(client, { prefix: 'load', graph: 'chat' }, userMessage);
+  let turns = 0;
+  const before = await postgresWork(`${postgres.url}/postgres`);
   const load = await runLoad(plan, {
-    turn: chatTurns(client, { prefix: 'load', graph: 'chat' }, userMessage),
+    turn: (thread) => chat(thread).then(() => void (turns += 1)),
     cpu,
   });
+  const work = workSince(before, await postgresWork(`${postgres.url}/postgres`), turns);
   const some = Array.from({ length: 8 }, (_, n) => `load-${n}`);
   const events = await eventsPerTurn(temporal.address, client, some);
   const turn = chatTurns(client, { prefix: 'idle', graph: 'chat' }, userMessage);
@@ -99,6 +104,11 @@ export async function postgresTables(stage: Stage): Promise<readonly Table[]> {
         ],
         ['one node', ...times(load, idle), ...[events, ...ours].map(figure)],
       ],
+    },
+    {
+      title: `What that PostgreSQL did for each turn under load (${stage.realTemporal ? "Temporal's part included" : 'ours alone'})`,
+      columns: ['writing transactions', 'all transactions', 'WAL'],
+      rows: [[figure(work.writing), figure(work.all), kB(work.logBytes)]],
     },
     { title: 'Tokens over NOTIFY (model to client)', columns: tokenColumns, rows: tokens },
     { title: 'Many streams of 50 tokens/s, over NOTIFY', ...streams },
