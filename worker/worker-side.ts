@@ -2,13 +2,14 @@
 import type { NativeConnection, WorkerInterceptors } from '@temporalio/worker';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
+import { databaseSight } from '../activities/database-sight.js';
 import { liveRuns } from '../activities/live-runs.js';
 import { loopWatch } from '../activities/loop-watch.js';
-import type { Placement } from '../activities/placement.js';
 import type { DeploymentConfig } from '../config/deployment.js';
+import type { Placement } from '../activities/placement.js';
 import type { Relay } from '../contracts/frames.js';
-import { mainQueue, taskQueueOf } from '../contracts/task-queues.js';
 import type { ListenToRuns } from '../contracts/run-event.js';
+import { mainQueue, taskQueueOf } from '../contracts/task-queues.js';
 import type { LoadedGraph } from '../engine/project/types.js';
 import type { Storage } from '../storage/port.js';
 import { threadRuns, type ThreadRuns } from '../temporal/thread-runs.js';
@@ -72,7 +73,9 @@ export async function startWorkerSide(
   deps: WorkerSideDeps,
   settings: WorkerSideSettings,
 ): Promise<WorkerSide> {
-  const { storage, relay, graphs, log } = deps;
+  const { relay, graphs, log } = deps;
+  const sight = databaseSight(deps.storage);
+  const storage = { ...deps.storage, claims: sight.over(deps.storage.claims) };
   const store =
     settings.graphConfig == null ? plainStore : await loadProjectStore(settings.graphConfig);
   const runners = runnersFor(deps, { ...settings, store });
@@ -85,6 +88,7 @@ export async function startWorkerSide(
       graphs,
       runnerOf: runners.runnerOf,
       live: liveRuns(storage.claims),
+      sight,
       loop,
       settings: { ...settings, drafts: storage.kind === 'postgres' },
       placement,
@@ -114,6 +118,7 @@ export async function startWorkerSide(
     cached: () => worker.cached(),
     async stop() {
       await Promise.all([stopSweeping(), stopErasing(), stopStoreSweeper()]);
+      sight.close();
       await worker.stop().finally(() => {
         loop.close();
         return runners.close();
