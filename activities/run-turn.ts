@@ -1,8 +1,8 @@
 /** The activity of a thread: claims the earliest unsettled turn, has the engine run it, settles it (DESIGN 4, items 3 and 4). */
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { setTimeout as pause } from 'node:timers/promises';
 import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { FrameBody, Relay } from '../contracts/frames.js';
 import type { RunTurnInput, RunTurnResult, TurnProgress } from '../contracts/protocol.js';
@@ -133,6 +133,9 @@ interface Tracked {
 }
 
 /** Where the turn is; null before it is claimed. */
+const buildOf = (deployment: RunTurnSettings['deployment']) =>
+  deployment?.buildId == null ? {} : { buildId: deployment.buildId };
+
 function progressOf({ now, frames }: Tracked): TurnProgress | null {
   if (now === undefined || frames === undefined) return null;
   return { seq: now.claim.seq, step: frames.step, nodes: frames.running };
@@ -162,9 +165,6 @@ async function afterClaim(
       reachCrashPoint('before-ack', turn.claim.thread.threadId);
       return { ...result, seq: turn.claim.seq, steps: frames.steps };
     }
-const buildOf = (deployment: RunTurnSettings['deployment']) =>
-  deployment?.buildId == null ? {} : { buildId: deployment.buildId };
-
   }
 }
 
