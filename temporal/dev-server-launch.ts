@@ -79,6 +79,9 @@ function serverArguments(settings: DevServerSettings, { port, uiPort }: Ports): 
     ...(settings.namespace === 'default' ? [] : ['--namespace', settings.namespace]),
     ...attributes.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
     ...deletionArguments,
+    ...Object.entries(settings.dynamicConfig ?? {}).flatMap(([name, json]) => [
+      ...['--dynamic-config-value', `${name}=${json}`],
+    ]),
     ...['--log-level', 'error'],
     // A person's CLI profile is for clusters of theirs.
     ...['--disable-config-file', '--disable-config-env'],

@@ -35,6 +35,8 @@ export interface DevServerSettings {
   readonly headless?: boolean | undefined;
   /** Keyword search attributes to register. Default: those of Everthread. */
   readonly searchAttributes?: readonly string[] | undefined;
+  /** Settings of the server itself, as JSON. */
+  readonly dynamicConfig?: Readonly<Record<string, string>> | undefined;
   /** Called when the server's process has been started: from now on it boots by itself. */
   readonly onSpawn?: (() => void) | undefined;
   /** Called once when the server ends without having been stopped by us. */

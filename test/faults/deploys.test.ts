@@ -10,9 +10,9 @@ import type { CuttingProxy } from '../support/cutting-proxy.js';
 import type { Proc } from '../support/processes.js';
 import { startTestTemporal } from '../support/temporal-server.js';
 import type { TestTemporal } from '../support/temporal-server.js';
-import { until } from '../support/until.js';
 import { allSettled, brokenRules, said, startFleet } from './fleet.js';
 import type { Fleet, GatewayProc, ProcOptions } from './fleet.js';
+import { traffic } from './traffic.js';
 
 /** Made by `scripts/pack-build.mjs`: the first landed build that had every protocol rule, and the first that runs on a schema to which a newer one has added. */
 const packed = { old: 'test/fixtures/builds/v1.tar.gz', back: 'test/fixtures/builds/v2.tar.gz' };
@@ -55,45 +55,6 @@ async function unpacked(file: string, name: string): Promise<ProcOptions> {
   await extract({ file, cwd });
   await symlink(path.resolve('node_modules'), path.join(cwd, 'node_modules'));
   return { bin: path.join(cwd, 'bin', 'everthread.js') };
-}
-
-/** Clients on six threads that post turn after turn, each to any gateway that runs, with a key, until it is answered. */
-function traffic(gateways: readonly GatewayProc[], threads: string) {
-  const answers = new Map<string, string>();
-  let going = true;
-  const insist = async (thread: string, n: number): Promise<void> => {
-    const message = `delay=40 ${thread} number-${n}.`;
-    const text = await until(`an answer to ${message}`, async () => {
-      const at = gateways[Math.floor(Math.random() * gateways.length)];
-      const answer = await at
-        ?.chat(thread, message, { 'idempotency-key': `k${n}` })
-        .catch(() => undefined);
-      if (answer === undefined || [202, 503].includes(answer.status)) return undefined;
-      if (answer.status !== 200) throw new Error(`${message}: ${answer.status} ${answer.text}`);
-      return answer.text;
-    });
-    answers.set(message, text);
-  };
-  const client = async (thread: string): Promise<void> => {
-    for (let n = 1; going; n += 1) await insist(thread, n);
-  };
-  const clients = Promise.all([1, 2, 3, 4, 5, 6].map((n) => client(`${threads}-${n}`)));
-  clients.catch(() => undefined); // told by stop()
-  return {
-    answers,
-    /** Waits until so many more turns are answered. */
-    more: (count: number) => {
-      const wanted = answers.size + count;
-      return Promise.race([
-        clients,
-        until(`${count} more turns`, () => (answers.size >= wanted ? true : undefined)),
-      ]);
-    },
-    stop: async () => {
-      going = false;
-      await clients;
-    },
-  };
 }
 
 describe('an old and a new build at once', () => {

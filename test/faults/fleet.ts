@@ -37,6 +37,9 @@ export interface Fleet {
   stop(): Promise<void>;
 }
 
+/** Two seconds of CPU, which a machine that is overrun may take a minute for. */
+const startLimitMs = 180_000;
+
 export async function startFleet(given: {
   readonly postgresUrl: string;
   readonly temporalAddress: string;
@@ -76,7 +79,7 @@ export async function startFleet(given: {
     },
     async worker(options = {}) {
       const proc = spawn('worker', {}, options);
-      await said(proc, 'worker is ready');
+      await said(proc, 'worker is ready', startLimitMs);
       return proc;
     },
     async migrate(options = {}) {
@@ -94,12 +97,16 @@ export async function startFleet(given: {
 }
 
 /** Waits until the process has logged this. @throws when it ends before */
-export const said = (proc: Proc, text: string): Promise<true> =>
-  until(`"${text}"`, () => {
-    if (proc.log().includes(text)) return true;
-    if (!proc.alive()) throw new Error(`the process ended: ${proc.log().slice(-2_000)}`);
-    return undefined;
-  });
+export const said = (proc: Proc, text: string, limitMs?: number): Promise<true> =>
+  until(
+    `"${text}"`,
+    () => {
+      if (proc.log().includes(text)) return true;
+      if (!proc.alive()) throw new Error(`the process ended: ${proc.log().slice(-2_000)}`);
+      return undefined;
+    },
+    limitMs,
+  );
 
 function gatewayAt(url: string, proc: Proc): GatewayProc {
   const gateway: GatewayProc = {

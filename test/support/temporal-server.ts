@@ -25,7 +25,9 @@ export async function testCli(): Promise<string> {
  * A real Temporal server for tests: in memory, on a free port, without the Web UI. Ready in half a second.
  * With EVERTHREAD_TEST_TEMPORAL_ADDRESS, that server, and it stays: `npm run temporal` starts one on PostgreSQL.
  */
-export async function startTestTemporal(): Promise<TestTemporal> {
+export async function startTestTemporal(
+  dynamicConfig?: Readonly<Record<string, string>>,
+): Promise<TestTemporal> {
   const namespace = 'default';
   const cliPath = await testCli();
   const given = process.env.EVERTHREAD_TEST_TEMPORAL_ADDRESS;
@@ -35,6 +37,7 @@ export async function startTestTemporal(): Promise<TestTemporal> {
   const server = await startDevServer({
     ...{ cliPath, port: 0, uiPort: 0, headless: true, namespace },
     dbFile: undefined,
+    dynamicConfig,
     logFile: path.join(folder, 'temporal.log'),
   });
   // Being in a group of its own, it would outlive a test run that is cut off.
