@@ -29,8 +29,8 @@ describe('everthread threads', () => {
     const [head, ...rows] = listed.stdout.trimEnd().split('\n');
     expect(head).toMatch(/^THREAD +STATUS +GRAPH +VERSION +UPDATED +BUILD +TURN$/);
     expect(rows).toHaveLength(2);
-    expect(rows[0]).toMatch(/^runs +busy +agent +0 +\d+s +running \d+s$/);
-    expect(rows[1]).toMatch(/^done +idle +agent +1 +\d+s +-$/);
+    expect(rows[0]).toMatch(/^runs +busy +agent +0 +\d+s +- +running \d+s$/);
+    expect(rows[1]).toMatch(/^done +idle +agent +1 +\d+s +- +-$/);
 
     const busy = await threads('ls --status busy --graph agent --json');
     expect(busy.stdout.trimEnd().split('\n').map(parsed)).toMatchObject([
