@@ -92,7 +92,8 @@ async function startAll(cast: Cast, file: readonly Service[], programs: real.Rea
     else if (service.name === 'nginx') url = await front(cast);
     else if (!service.ours) cast.notes.push(`${service.name}: not started, only its image has it`);
     else if (service.name === 'worker') {
-      await services.addReplicas(cast, service, workers);
+      await services.addReplicas(cast, service, workers, play.firstBuild);
+      await play.sendTurnsTo(cast, play.firstBuild);
       Object.assign(environment, services.temporalOf(cast, service));
     } else if (service.command[0] === 'gateway')
       await services.addReplicas(cast, service, service.deploy?.replicas ?? 1);
@@ -144,8 +145,13 @@ async function perform(stage: Stage, hurry: () => void): Promise<boolean> {
   };
   const fromMs = performance.now();
   const playing = playThrough({ url, dialogues, atOnce, log, onTurn });
-  const happening = happenAll(stage).finally(hurry);
-  const [, played] = await Promise.all([playing, happening]);
+  const played: Played[] = [];
+  try {
+    await Promise.all([playing, happenAll(stage, played).finally(hurry)]);
+  } catch (error) {
+    report(stage, played, ['it broke off here']);
+    throw error;
+  }
   const all = { what: 'all', span: { fromMs, toMs: performance.now() }, outcome: {} };
   say('checking what is left');
   const wrong = [
@@ -164,8 +170,7 @@ async function perform(stage: Stage, hurry: () => void): Promise<boolean> {
 }
 
 /** One after the other, while turns run. @throws when the turns were over before */
-async function happenAll(stage: Stage): Promise<readonly Played[]> {
-  const played: Played[] = [];
+async function happenAll(stage: Stage, played: Played[]): Promise<void> {
   for (const { what, partition, happen } of play.phases) {
     if (partition === true && stage.cast.hosts === undefined) continue;
     say(what);
@@ -174,7 +179,6 @@ async function happenAll(stage: Stage): Promise<readonly Played[]> {
     played.push({ what, span: { fromMs, toMs: performance.now() }, outcome });
     if (stage.log.answered === turns) throw new Error(`no turns were left after "${what}"`);
   }
-  return played;
 }
 
 const seconds = (ms: number): string => (ms / 1_000).toFixed(1);

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '../../test/support/until.js';
 import type { PlayLog } from './clients.js';
 import type { Host, Hosts } from './hosts.js';
-import { addReplicas } from './services.js';
+import { addReplicas, operate } from './services.js';
 import type { Cast, Replica } from './services.js';
 
 export interface Stage {
@@ -35,6 +35,10 @@ const calmMs = 12_000;
 /** A worker that came takes its share within this, or something is wrong. */
 const shareMs = 15_000;
 
+/** The build that all begin with, and the one that they are upgraded to. */
+export const firstBuild = 'build-a';
+const nextBuild = 'build-b';
+
 export const phases: readonly Phase[] = [
   { what: 'calm', happen: calm },
   {
@@ -50,9 +54,28 @@ export const phases: readonly Phase[] = [
   { what: 'gateway-1 | database', partition: true, happen: partedGateway },
   { what: 'worker-1 lost with its host', happen: loseWorker },
   { what: 'one more worker', happen: addWorker },
-  { what: 'rolling upgrade', happen: (stage) => rollingRestart(stage) },
-  { what: 'rollback', happen: (stage) => rollingRestart(stage) },
+  {
+    what: `rolling upgrade, ${firstBuild} to ${nextBuild}`,
+    happen: (stage) => rollTo(stage, nextBuild),
+  },
+  { what: `rollback to ${firstBuild}`, happen: (stage) => rollTo(stage, firstBuild) },
 ];
+
+/** Turns go to the workers of this build from now on. While many workers start, the server asks to be asked again later. */
+export async function sendTurnsTo(cast: Cast, buildId: string): Promise<void> {
+  const { service } = nth(cast, 'worker', 0);
+  const ask = (): Promise<void> =>
+    operate(cast, service, ['deploy', 'current', '--build-id', buildId]);
+  await until(`${buildId} to be current`, async () => {
+    try {
+      await ask();
+      return true;
+    } catch (error) {
+      if (/again later/.test(String(error))) return undefined;
+      throw error;
+    }
+  });
+}
 
 export const replicasOf = (cast: Cast, service: string): Replica[] =>
   cast.replicas.filter((replica) => replica.service.name === service);
@@ -111,7 +134,7 @@ async function loseWorker({ cast, log }: Stage): Promise<Outcome> {
 async function addWorker({ cast }: Stage): Promise<Outcome> {
   const before = nth(cast, 'worker', 0);
   const sinceMs = performance.now();
-  const [added] = await addReplicas(cast, before.service, 1);
+  const [added] = await addReplicas(cast, before.service, 1, firstBuild);
   if (added === undefined) return { wrong: ['no worker was added'] };
   const readyMs = performance.now();
   await until(`the first turn of ${added.name}`, async () =>
@@ -132,17 +155,23 @@ async function addWorker({ cast }: Stage): Promise<Outcome> {
   };
 }
 
-/** Workers, then gateways, one after the other: SIGTERM, the drain, the start of the next build. */
-async function rollingRestart({ cast }: Stage): Promise<Outcome> {
-  const unclean: string[] = [];
-  for (const replica of [...replicasOf(cast, 'worker'), ...replicasOf(cast, 'gateway')]) {
-    const proc = replica.proc();
-    await proc?.end('SIGTERM');
-    const code = proc?.child.exitCode;
-    if (code !== 0) unclean.push(`${replica.name} ended with ${code ?? 'a signal'}`);
-    await replica.start();
-  }
-  return { wrong: unclean };
+/** Workers, then gateways, one after the other. The build takes the turns as soon as it has a worker; the others drain. */
+async function rollTo({ cast }: Stage, buildId: string): Promise<Outcome> {
+  const [first, ...others] = replicasOf(cast, 'worker');
+  const wrong = await renewed(first, buildId);
+  await sendTurnsTo(cast, buildId);
+  for (const worker of others) wrong.push(...(await renewed(worker, buildId)));
+  for (const gateway of replicasOf(cast, 'gateway')) wrong.push(...(await renewed(gateway)));
+  return { wrong };
+}
+
+/** SIGTERM, the drain, the start of the next build. */
+async function renewed(replica: Replica | undefined, buildId?: string): Promise<string[]> {
+  const proc = replica?.proc();
+  await proc?.end('SIGTERM');
+  await replica?.start(buildId);
+  const code = proc?.child.exitCode;
+  return code === 0 ? [] : [`${replica?.name ?? 'nobody'} ended with ${code ?? 'a signal'}`];
 }
 
 function nth(cast: Cast, service: string, n: number): Replica {

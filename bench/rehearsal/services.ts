@@ -166,16 +166,20 @@ async function placeOn(cast: Cast, { environment }: Service, { address }: Host):
   return { port, metricsPort, env };
 }
 
+/** Three start at once, on a machine that may have other work. */
+const readyLimitMs = 180_000;
+
 async function ready({ service, port, name, host }: Replica, proc: Proc): Promise<void> {
   if ('PORT' in service.environment) {
     await untilReady(`http://${host.address}:${port}`, proc);
     return;
   }
-  await until(`${name} to be ready`, () => {
+  const isReady = (): true | undefined => {
     if (proc.log().includes('worker is ready')) return true;
     if (!proc.alive()) throw new Error(`${name} ended: ${proc.log().slice(-2_000)}`);
     return undefined;
-  });
+  };
+  await until(`${name} to be ready`, isReady, readyLimitMs);
 }
 
 function environmentOf(

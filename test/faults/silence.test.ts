@@ -8,11 +8,12 @@ import { query } from '../../storage/tx.js';
 import { blackHole } from '../support/black-hole.js';
 import type { BlackHole } from '../support/black-hole.js';
 import { createPostgresDatabase } from '../support/database.js';
+import type { Proc } from '../support/processes.js';
 import { startTestTemporal } from '../support/temporal-server.js';
 import type { TestTemporal } from '../support/temporal-server.js';
 import { until } from '../support/until.js';
 import { allSettled, brokenRules, startFleet } from './fleet.js';
-import type { Fleet } from './fleet.js';
+import type { Fleet, GatewayProc } from './fleet.js';
 
 let database: Awaited<ReturnType<typeof createPostgresDatabase>>;
 /** Between the database and those who are to be cut off. */
@@ -83,10 +84,19 @@ test('A3 the server, too, gives up a client that is gone without a word, in half
 describe('a gateway and a worker that are cut off from their database alone', () => {
   let temporal: TestTemporal;
   let fleet: Fleet;
+  let alone: GatewayProc;
+  let gateway: GatewayProc;
+  let worker: Proc;
   beforeAll(async () => {
     temporal = await startTestTemporal();
     fleet = await startFleet({ postgresUrl: database.url, temporalAddress: temporal.address });
     await fleet.migrate();
+    const cutOff = { env: { EVERTHREAD_POSTGRES_URL: behindHole } };
+    [alone, gateway, worker] = await Promise.all([
+      fleet.gateway(cutOff),
+      fleet.gateway(),
+      fleet.worker(cutOff),
+    ]);
   });
   afterAll(async () => {
     await fleet.stop();
@@ -94,12 +104,6 @@ describe('a gateway and a worker that are cut off from their database alone', ()
   });
 
   test('T7 A12 the worker’s turn goes on at another worker, the gateway’s client at another gateway, and both heal', async () => {
-    const cutOff = { env: { EVERTHREAD_POSTGRES_URL: behindHole } };
-    const [alone, gateway, worker] = await Promise.all([
-      fleet.gateway(cutOff),
-      fleet.gateway(),
-      fleet.worker(cutOff),
-    ]);
     const key = { 'idempotency-key': 'one' };
     const waiting = alone.chat('cut', 'delay=1500 one', key);
     await fleet.model.until(() => fleet.model.count('one') === 1);
