@@ -4,7 +4,6 @@
  */
 import type { ThreadKey } from '../contracts/protocol.js';
 import type { ErasureStore, OverRun } from './erasure-port.js';
-import { expireThreads } from './expire.js';
 import { query, run, type Driver, type Tx } from './tx.js';
 
 /** Sorts before every character of a tenant (P1). */
@@ -35,9 +34,8 @@ export function* handOverRuns(thread: ThreadKey, livingEpoch: number): Tx<void> 
   );
 }
 
-export const erasureOn = (driver: Driver): ErasureStore => ({
+export const erasureOn = (driver: Driver): Omit<ErasureStore, 'expire'> => ({
   takeOverRuns: (limit) => driver.write(() => takeOverRuns(limit)),
-  expire: (idleMs, limit) => driver.write(() => expireThreads(idleMs, limit)),
   forgetRun: async (over) => {
     await driver.write(() => run(`DELETE FROM et_runs WHERE ${ofRun}`, ...placeOf(over)));
   },

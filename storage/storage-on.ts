@@ -4,6 +4,7 @@ import { cancelTurn, listenTo } from './cancel.js';
 import { claimTurn } from './claim.js';
 import { deleteThread } from './delete.js';
 import { erasureOn } from './erasure.js';
+import { expireThreads } from './expire.js';
 import { draftsPerTransaction, saveDrafts } from './drafts.js';
 import { failTry, flushRows, yieldClaim } from './flush.js';
 import { glanceAt, pieceOf } from './long-turn.js';
@@ -35,7 +36,10 @@ export const storageOn = ({ kind, store, driver, close }: OpenedStorage): Storag
   turns: turnsOn(driver),
   threads: threadsOn(driver),
   claims: claimsOn(driver),
-  erasure: erasureOn(driver),
+  erasure: {
+    ...erasureOn(driver),
+    expire: (idleMs, limit) => driver.write(() => expireThreads(idleMs, limit)),
+  },
   memory: memoryOn(driver),
   graphStore: graphStoreOn(driver),
   openAttempt: (options) => openAttempt(driver, options),
