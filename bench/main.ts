@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { profileTables } from './cpu-profile.js';
 import { arrivalTables } from './rows/arrival.js';
 import { buildsTables } from './rows/builds.js';
+import { fairnessTables } from './rows/fairness.js';
 import { growthTables } from './rows/growth.js';
 import { loadTables } from './rows/load.js';
 import { memoryTables } from './rows/memory.js';
@@ -29,6 +30,7 @@ const rows: Readonly<Record<string, (stage: Stage) => Promise<readonly Table[]>>
   builds: buildsTables,
   storage: storageTables,
   scale: scaleTables,
+  fairness: fairnessTables,
 };
 
 const help = `npm run bench -- [--quick] [--only <row>] [--real-temporal] [--cpu-prof <folder>]
@@ -48,6 +50,7 @@ const help = `npm run bench -- [--quick] [--only <row>] [--real-temporal] [--cpu
   builds    CPU per turn of this build against the packed one of the deploy tests
   storage   what turns leave in SQLite and PostgreSQL: transactions, log, stored bytes
   scale     10,000 threads that rest, a burst of 200, one of 5,000 turns, 1, 2 and 4 workers (half an hour)
+  fairness  a small tenant's wait beside a busy one; a task queue's rate over two workers
 
 The table goes to stdout, progress to stderr. Run it on an otherwise idle machine: it takes about ten minutes.`;
 

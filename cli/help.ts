@@ -7,6 +7,10 @@ export const buildId =
   'the build of this worker: it takes turns once "everthread deploy current" names it';
 export const taskQueue =
   'serve these task queues of langgraph.json only: main (default), a name in it, or all';
+export const queueRate =
+  'most turns that a task queue of langgraph.json gives out in a second, over all workers; none ends it';
+export const tenantWeight =
+  'share of a tenant when turns wait for a worker (1); none gives it the usual one';
 export const deployment = 'the worker deployment that the build belongs to (default: everthread)';
 
 export const everthread = `
@@ -136,6 +140,7 @@ not there yet. A cluster that does not let us register search attributes serves 
 
 Example:
   TEMPORAL_ADDRESS=temporal:7233 TEMPORAL_NAMESPACE=everthread everthread setup --retention 3d
+  TEMPORAL_ADDRESS=temporal:7233 everthread setup --queue-rate gpu=5 --tenant-weight acme=3
 
 Settings:
   TEMPORAL_ADDRESS                     host:port of the Temporal server

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { deployCommands } from './deploy-command.js';
 import { describeFailure } from './failure.js';
 import * as help from './help.js';
+import type { SetupFlags } from './setup.js';
 import { threadsCommands } from './threads-command.js';
 import type { WorkerFlags } from './worker-command.js';
 
@@ -122,8 +123,10 @@ function clusterCommands(program: Command, exit: (code: number) => void): void {
     .command('setup')
     .description('make namespace, retention and search attributes in a Temporal cluster')
     .option('--retention <time>', 'how long it keeps the histories of closed runs (3d)')
+    .option('--queue-rate <queue=number...>', help.queueRate)
+    .option('--tenant-weight <tenant=number...>', help.tenantWeight)
     .addHelpText('after', help.setup)
-    .action(async (flags: { readonly retention?: string }) => {
+    .action(async (flags: SetupFlags) => {
       const { setup } = await import('./setup.js');
       exit(await setup(flags));
     });

@@ -82,6 +82,7 @@ function serverArguments(settings: DevServerSettings, { port, uiPort }: Ports): 
     ...Object.entries(settings.dynamicConfig ?? {}).flatMap(([name, json]) => [
       ...['--dynamic-config-value', `${name}=${json}`],
     ]),
+    ...dynamicValue('matching.enableFairness', settings.fairness !== false),
     ...['--log-level', 'error'],
     // A person's CLI profile is for clusters of theirs.
     ...['--disable-config-file', '--disable-config-env'],
@@ -89,10 +90,13 @@ function serverArguments(settings: DevServerSettings, { port, uiPort }: Ports): 
 }
 
 /** A history that is deleted goes when the queues have noted that its run is closed: half a minute with the server's default. */
-const deletionArguments = ['transfer', 'visibility'].flatMap((queue) => [
-  '--dynamic-config-value',
-  `history.${queue}ProcessorUpdateAckInterval="2s"`,
-]);
+const deletionArguments = ['transfer', 'visibility'].flatMap((queue) =>
+  dynamicValue(`history.${queue}ProcessorUpdateAckInterval`, '2s'),
+);
+
+function dynamicValue(key: string, value: string | boolean): string[] {
+  return ['--dynamic-config-value', `${key}=${JSON.stringify(value)}`];
+}
 
 /** Twice the turns per second; after a power loss the sweeper signals again what Temporal has forgotten. */
 const databaseArguments = (file: string): string[] => [

@@ -4,12 +4,14 @@ import type { NativeConnection } from '@temporalio/worker';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectNative } from './connection.js';
 import { grpcCode, grpcCodeOf, isTemporalUnavailable, TemporalConnectionError } from './errors.js';
+import { setQueue, type QueueSetting } from './queue-config.js';
 import { ensureSearchAttributes } from './search-attributes.js';
 import type { TemporalSettings } from './settings.js';
 
 export interface SetUpOptions {
   /** How long the cluster keeps histories of closed runs. Undefined: a new namespace gets the default, an old one keeps its own. */
   readonly retentionMs: number | undefined;
+  readonly queues?: readonly QueueSetting[];
   /** Told the reason of each failed try to reach the server. */
   readonly onWaiting?: (reason: Error) => void;
   /** How long to wait for a server that is not there. */
@@ -43,6 +45,8 @@ export async function setUpTemporal(
   try {
     const made = await patiently(() => ensureNamespace(connection, namespace, options.retentionMs));
     const indexed = await patiently(() => ensureSearchAttributes(connection, namespace));
+    for (const queue of options.queues ?? [])
+      await patiently(() => setQueue(connection, namespace, queue));
     return { ...made, searchAttributes: indexed ? 'registered' : 'refused' };
   } finally {
     await connection.close();

@@ -37,6 +37,8 @@ export interface DevServerSettings {
   readonly searchAttributes?: readonly string[] | undefined;
   /** Settings of the server itself, as JSON. */
   readonly dynamicConfig?: Readonly<Record<string, string>> | undefined;
+  /** Gives what waits for a worker out tenant by tenant (Q4); off only to measure what that is worth. */
+  readonly fairness?: boolean | undefined;
   /** Called when the server's process has been started: from now on it boots by itself. */
   readonly onSpawn?: (() => void) | undefined;
   /** Called once when the server ends without having been stopped by us. */

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { NativeConnection } from '@temporalio/worker';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { activityQueue } from '../../temporal/queue-config.js';
 import { searchAttributeNames } from '../../temporal/settings.js';
 import { setUpTemporal } from '../../temporal/set-up.js';
 import { freePort } from '../../temporal/ports.js';
@@ -49,6 +53,40 @@ describe('everthread setup', () => {
 
     expect((await setup('fresh', '--retention', '5d')).stdout).toContain('retention changed');
     expect(await retentionSeconds('fresh')).toBe(5 * daySeconds);
+  });
+
+  test('Q4 Q5 a queue keeps its rate and the weights of tenants at the server; none takes them away', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'everthread-setup-'));
+    const file = path.join(folder, 'langgraph.json');
+    const graphs = { near: './a.ts:graph', far: { path: './a.ts:graph', task_queue: 'gpu' } };
+    await writeFile(file, JSON.stringify({ graphs }));
+    const env = { TEMPORAL_ADDRESS: server.address, EVERTHREAD_CONFIG: file };
+    const set = (...args: string[]) => runCli(['setup', ...args], { env });
+    const configOf = async (name: string) => {
+      const described = await connection.workflowService.describeTaskQueue({
+        ...{ namespace: 'default', taskQueue: { name } },
+        taskQueueType: activityQueue,
+        reportConfig: true,
+      });
+      return described.config;
+    };
+    const done = await set('--queue-rate', 'gpu=5', '--tenant-weight', 'acme=3');
+    expect(done).toMatchObject({ code: 0, stderr: '' });
+    expect(done.stdout).toContain('task queue everthread.gpu: at most 5 turns a second');
+    const gpu = await configOf('everthread.gpu');
+    expect(gpu?.queueRateLimit?.rateLimit?.requestsPerSecond).toBe(5);
+    expect(gpu?.fairnessWeightOverrides).toEqual({ acme: 3 });
+    expect((await configOf('everthread'))?.fairnessWeightOverrides).toEqual({ acme: 3 });
+
+    await set('--queue-rate', 'gpu=none', '--tenant-weight', 'acme=none');
+    const unset = await configOf('everthread.gpu');
+    expect(unset?.queueRateLimit?.rateLimit ?? null).toBeNull();
+    expect(unset?.fairnessWeightOverrides).toEqual({});
+
+    expect((await set('--queue-rate', 'main=5')).stderr).toContain('"task_queue" of its own');
+    expect((await set('--queue-rate', 'cpu=5')).stderr).toContain('Task queues there: gpu');
+    expect((await set('--queue-rate', 'gpu=0')).stderr).toContain('Allowed: gpu=5');
+    await rm(folder, { recursive: true });
   });
 
   test('wrong calls say what to do', async () => {

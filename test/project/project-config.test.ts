@@ -23,6 +23,11 @@ test.each([
   ['no graphs', {}, /graphs: /],
   ['empty graphs', { graphs: {} }, /graphs: names no graph/],
   ['a graph of the wrong type', { graphs: { agent: 7 } }, /graphs\.agent: /],
+  [
+    'Q1 a task queue without a name',
+    { graphs: { agent: { path: './a.ts', task_queue: '' } } },
+    /graphs\.agent.*/,
+  ],
   ['env as a list', { graphs, env: ['.env'] }, /env: must be the path of a file or an object/],
 ])('%s is refused with the file and the key', async (_, content, message) => {
   const refused = read(content);
