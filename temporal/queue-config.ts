@@ -5,6 +5,7 @@ type UpdateConfig = NativeConnection['workflowService']['updateTaskQueueConfig']
 type QueueType = NonNullable<Parameters<UpdateConfig>[0]['taskQueueType']>;
 
 /** Of Temporal's enum TaskQueueType; its package has no export that an ES module can name. */
+// eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment
 export const activityQueue = 2 as QueueType;
 
 export interface QueueSetting {
