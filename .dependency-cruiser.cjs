@@ -174,8 +174,15 @@ module.exports = {
     {
       name: 'product-does-not-import-tests',
       severity: 'error',
-      from: { pathNot: '^test/' },
+      from: { pathNot: '^(test|bench)/' },
       to: { path: '^test/', pathNot: '^test/support/' },
+    },
+    {
+      name: 'bench-imports-harnesses-only',
+      comment: 'The rehearsal judges what clients saw by the checker of the chaos runs.',
+      severity: 'error',
+      from: { path: '^bench/' },
+      to: { path: '^test/', pathNot: '^test/(support|chaos)/' },
     },
   ],
   options: {

@@ -16,13 +16,15 @@ export const limits = {
 const clean = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
 
 /** Without `.` and `..`: clients and proxies take them out of a path, so that nobody could read or delete such a thread. */
-export const threadIdSchema = z
-  .string()
-  .regex(
-    /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/,
-    'must be 1-128 characters of A-Z a-z 0-9 . _ : -, and not . or ..',
-  );
-export const userIdSchema = threadIdSchema;
+const idInPath = () =>
+  z
+    .string()
+    .regex(
+      /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/,
+      'must be 1-128 characters of A-Z a-z 0-9 . _ : -, and not . or ..',
+    );
+export const threadIdSchema = idInPath();
+export const userIdSchema = idInPath();
 export const graphNameSchema = z.string().min(1).max(128);
 export const keySchema = z
   .string()
