@@ -11,6 +11,7 @@ export default tseslint.config(
   {
     ignores: [
       'dist',
+      'types',
       'node_modules',
       'coverage',
       '.cache',

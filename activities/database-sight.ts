@@ -57,11 +57,11 @@ export function databaseSight({ ping }: Pick<Storage, 'ping'>): DatabaseSight {
     isLost: () => silentSinceMs !== undefined && performance.now() - silentSinceMs > lostAfterMs,
     over: (claims) => ({
       ...claims,
-      claim: watched(claims.claim),
-      look: watched(claims.look),
-      flush: watched(claims.flush),
-      settle: watched(claims.settle),
-      lookUp: watched(claims.lookUp),
+      claim: watched((...args) => claims.claim(...args)),
+      look: watched((...args) => claims.look(...args)),
+      flush: watched((...args) => claims.flush(...args)),
+      settle: watched((...args) => claims.settle(...args)),
+      lookUp: watched((...args) => claims.lookUp(...args)),
     }),
     close: () => {
       closed = true;

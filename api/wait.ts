@@ -61,19 +61,16 @@ export function turnWatch(deps: {
       }
     }
   };
+  const pollThenAgain = async (): Promise<void> => {
+    timer = undefined;
+    const askedMs = performance.now();
+    await poll().catch((error: unknown) => onFailure(error, askedMs));
+    if (watched.size > 0) schedule();
+  };
   const schedule = (): void => {
     // Jitter: gateways that lost the relay together do not ask together.
     const delay = deps.pollMs * (1 + Math.random());
-    timer = setTimeout(() => {
-      timer = undefined;
-      const askedMs = performance.now();
-      void poll()
-        .catch((error: unknown) => onFailure(error, askedMs))
-        .finally(() => {
-          if (watched.size > 0) schedule();
-        });
-    }, delay);
-    timer.unref();
+    timer = setTimeout(() => void pollThenAgain(), delay).unref();
   };
 
   return {

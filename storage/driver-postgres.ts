@@ -65,7 +65,8 @@ function openPool({ url, poolSize, timeoutMs = defaultTimeoutMs }: PostgresOptio
     ...probed,
     // A server that is gone without a word: the client gives up a little after the server would have.
     query_timeout: timeoutMs + 1_000,
-    onConnect: (client) => limitTime(client, timeoutMs),
+    // The pool waits for what this returns, which its types do not say.
+    onConnect: (client): unknown => limitTime(client, timeoutMs),
   });
   // A client whose socket dies emits 'error' while it is checked out, too; without a listener the process exits.
   const ignore = (): void => undefined;
@@ -75,13 +76,13 @@ function openPool({ url, poolSize, timeoutMs = defaultTimeoutMs }: PostgresOptio
 }
 
 /** By SET and not at start-up: poolers refuse start-up parameters, and ours should be the error that explains them. */
-async function limitTime(client: pg.ClientBase, timeoutMs: number): Promise<void> {
+const limitTime = async (client: pg.ClientBase, timeoutMs: number): Promise<void> => {
   await client.query(
     `SET statement_timeout = ${timeoutMs}; SET lock_timeout = ${timeoutMs};
      SET idle_in_transaction_session_timeout = ${timeoutMs}`,
   );
   await watchSilence(client);
-}
+};
 
 type Mode = 'write' | 'read';
 type Run = (client: pg.PoolClient, statement: Statement) => Promise<Answer>;

@@ -45,13 +45,10 @@ export function steadyClient(
   const reopen = async (): Promise<void> => {
     current = undefined;
     for (let pauseMs = firstReconnectMs; !closed; pauseMs = longer(pauseMs)) {
-      try {
-        await open();
-        return;
-      } catch {
-        options.onTrouble('the relay connection is down; viewers are served by polling');
-        await pause(pauseMs * (0.5 + Math.random()), undefined, { ref: false });
-      }
+      const opened = await open().then(yes, no);
+      if (opened) return;
+      options.onTrouble('the relay connection is down; viewers are served by polling');
+      await pause(pauseMs * (0.5 + Math.random()), undefined, { ref: false });
     }
   };
   const run = (sql: string, values: readonly unknown[] = []): Promise<void> => {
@@ -69,8 +66,10 @@ export function steadyClient(
     line = ran.catch(() => undefined);
     return ran;
   };
-  const health = setInterval(() => void run('SELECT 1').catch(() => undefined), healthEveryMs);
-  health.unref();
+  const health = setInterval(
+    () => void run('SELECT 1').catch(() => undefined),
+    healthEveryMs,
+  ).unref();
   return {
     tried: open().catch(() => void reopen()),
     run,
@@ -79,12 +78,18 @@ export function steadyClient(
       clearInterval(health);
       const last = current;
       current = undefined;
-      await Promise.race([last?.end(), pause(goodbyeMs, undefined, { ref: false })]);
+      await sayGoodbye(last);
     },
   };
 }
 
+const yes = (): boolean => true;
+const no = (): boolean => false;
+
 const longer = (pauseMs: number): number => Math.min(pauseMs * 2, longestReconnectMs);
+
+const sayGoodbye = (client: pg.Client | undefined): Promise<unknown> =>
+  Promise.race([client?.end(), pause(goodbyeMs, undefined, { ref: false })]);
 
 /** Ends a connection that nobody has any use for. */
 function discard(client: pg.Client): void {

@@ -71,7 +71,7 @@ export async function sendTurnsTo(cast: Cast, buildId: string): Promise<void> {
       await ask();
       return true;
     } catch (error) {
-      if (/again later/.test(String(error))) return undefined;
+      if (String(error).includes('again later')) return undefined;
       throw error;
     }
   });

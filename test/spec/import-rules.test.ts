@@ -6,7 +6,9 @@ import path from 'node:path';
 
 const root = process.cwd();
 const folders =
-  'contracts workflows activities engine storage api cli config llm memory metrics'.split(' ');
+  'contracts workflows activities engine storage api cli config llm memory metrics tracing'.split(
+    ' ',
+  );
 const bin = path.join(root, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
 const houses: string[] = [];
 
@@ -67,7 +69,13 @@ const plants: readonly (readonly [file: string, code: string, rule: string])[] =
   ],
   ['llm/express.ts', "export { Router } from 'express';\n", 'only-api-names-express'],
   ['api/counts.ts', "export { Counter } from 'prom-client';\n", 'only-metrics-counts'],
-  ['metrics/asks.ts', valueOf('../storage/room.js'), 'metrics-wraps-ports'],
+  ['metrics/asks.ts', valueOf('../storage/room.js'), 'metrics-and-tracing-wrap-ports'],
+  ['tracing/asks.ts', valueOf('../storage/room.js'), 'metrics-and-tracing-wrap-ports'],
+  [
+    'api/spans.ts',
+    "export { trace } from '@opentelemetry/api';\n",
+    'only-tracing-names-opentelemetry',
+  ],
 ];
 
 describe('import rules', () => {

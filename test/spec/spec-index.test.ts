@@ -5,7 +5,7 @@ import path from 'node:path';
 /** The rule ids of docs/SPEC.md: first cells of its tables, and the bold heads of the protocol. */
 const spec = readFileSync('docs/SPEC.md', 'utf8');
 const rules = [
-  ...spec.matchAll(/^\| ([TCSAMOFUV]\d+) +\|/gm),
+  ...spec.matchAll(/^\| ([TCSAMOFUVQ]\d+) +\|/gm),
   ...spec.matchAll(/^\*\*(P\d+) /gm),
 ].map(([, id = '']) => id);
 

@@ -65,9 +65,24 @@ export class RemoteRun {
   }
 
   #job(): Job {
-    const { graph, attempt: _a, signal: _s, drain: _d, emit: _e, tell, onBegin: _b, ...data } = this.#run;
+    const {
+      graph,
+      attempt: _a,
+      signal: _s,
+      drain: _d,
+      emit: _e,
+      tell,
+      onBegin: _b,
+      ...data
+    } = this.#run;
     const { turn, hold, verify = false } = this.#attempt.options;
-    return { graph: graph.name, turn, saver: { hold, verify }, run: data, told: tell !== undefined };
+    return {
+      graph: graph.name,
+      turn,
+      saver: { hold, verify },
+      run: data,
+      told: tell !== undefined,
+    };
   }
 
   #mainSide(): MainSide {
