@@ -31,7 +31,9 @@ export async function linkGateway(
         ? `HOST and PORT make ${url}, which is no address.`
         : `--url ${url} is not an http:// or https:// address.`,
     );
-  const client = createClient(url);
+  const client = createClient(url, {
+    headers: credentials(valueOf(env, 'EVERTHREAD_AUTHORIZATION')),
+  });
   try {
     await client.check();
   } catch (error) {
@@ -43,3 +45,11 @@ export async function linkGateway(
 }
 
 const usualStart = '`everthread dev` or `everthread gateway`';
+
+/** Of a project with its own `auth`. From the environment: what stands in a command line, every user of the machine can read. */
+function credentials(authorization: string | undefined): Readonly<Record<string, string>> {
+  if (authorization === undefined) return {};
+  if (!/^[\x20-\x7e]+$/.test(authorization))
+    throw new Error('EVERTHREAD_AUTHORIZATION holds characters that no header may hold.');
+  return { authorization };
+}

@@ -1,7 +1,7 @@
 /** Texts of `--help`. */
 export const summary = 'LangGraph.js agents as durable Temporal threads.';
 export const allowRemote =
-  'let HOST be an address that other machines can reach (the gateway has no authentication yet)';
+  "let HOST be an address that other machines can reach (nobody is asked who he is but by a project's auth)";
 
 export const buildId =
   'the build of this worker: it takes turns once "everthread deploy current" names it';
@@ -213,6 +213,7 @@ Examples:
 
 Settings:
   HOST, PORT                           of the gateway, without --url (127.0.0.1, 8080)
+  EVERTHREAD_AUTHORIZATION             sent as the Authorization header, for a project with auth
   NO_COLOR                             no colours`;
 
 export const temporalPath = `

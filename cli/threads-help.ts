@@ -2,6 +2,7 @@
 const settings = `
 Settings:
   HOST, PORT                           of the gateway, when --url is not given (127.0.0.1, 8080)
+  EVERTHREAD_AUTHORIZATION             sent as the Authorization header, for a project with auth
   NO_COLOR                             no colours on a terminal`;
 
 export const url = 'the gateway (default: the one that HOST and PORT name)';

@@ -162,7 +162,7 @@ function resolveAddress(
   if (listens && !allowRemote && !shape.isLoopback(host)) {
     reader.refuse({
       variable: 'HOST',
-      wrong: `is ${JSON.stringify(host)}: others could reach the gateway, which has no authentication yet, and read and write every thread`,
+      wrong: `is ${JSON.stringify(host)}: others could reach the gateway, which has no authentication but a project's auth, and read and write every thread`,
       allowed:
         'a loopback address (127.0.0.1, ::1, localhost); any other only with --allow-remote or EVERTHREAD_ALLOW_REMOTE=true',
     });

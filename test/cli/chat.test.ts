@@ -38,6 +38,16 @@ describe('one message', () => {
     expect(ran.gateway.turns).toEqual([{ message: 'hello there' }]);
   });
 
+  test('A10 a project with auth is told who asks, by every request', async () => {
+    const env = { EVERTHREAD_AUTHORIZATION: 'Bearer of tests' };
+    const { gateway: asked } = await chatWith({ 'POST /turns': echo }, ['hi'], { env });
+    const told = asked.asked.map(({ headers }) => headers.authorization);
+    expect(new Set(told)).toEqual(new Set([env.EVERTHREAD_AUTHORIZATION]));
+    const wrong = { env: { EVERTHREAD_AUTHORIZATION: 'two\nlines' } };
+    const refused = await chatWith({ 'POST /turns': echo }, ['hi'], wrong);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('no header') });
+  });
+
   test('--thread and --graph name where it goes', async () => {
     const ran = await chatWith({ 'POST /turns': echo }, ['--thread', 'a:1', '--graph', 'g', 'hi']);
     expect(ran.gateway.asked.at(-1)?.path).toBe('/v1/threads/a%3A1/turns');
