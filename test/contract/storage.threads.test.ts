@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Storage } from '../../storage/port.js';
+import type { FlushRows } from '../../storage/saver/port.js';
 import { backends, openDatabase, type TestDatabase } from '../support/database.js';
 import { rowsAt, Scenario, stepAt } from '../support/storage-scenario.js';
 
@@ -186,11 +187,39 @@ describe.each(backends)('threads and turns on %s', (kind) => {
     expect(page?.next).toBeNull();
   });
 
-  test('P6 the question of a turn cut off by `interrupt` stays in the transcript', async () => {
+  test('P6 the transcript has what a turn cut off by `interrupt` has said, as its state does', async () => {
+    const s = new Scenario(storage);
+    const cutOff = async (text: string, base: readonly Said[]) => {
+      const { turnId } = await s.turn({ input: { kind: 'message', text } });
+      const { claim, baseVersion } = await s.claimed();
+      const said = [...base, message('Human', turnId, text), message('AI', `${turnId}-ai`, 'Once')];
+      await storage.claims.flush(claim, stateOf(baseVersion, said));
+      const next = await s.turn({ multitask: 'interrupt' });
+      await storage.turns.cancel(s.thread, next.turnId);
+      return said;
+    };
+    const first = await cutOff('long story?', []);
+    const both = await cutOff('another one?', first);
+    const page = await storage.threads.messages(s.thread, null, 10);
+    expect(page?.messages.map(({ content }) => content)).toEqual(
+      both.map(({ kwargs }) => kwargs.content),
+    );
+    expect(page?.messages.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+    ]);
+    const [one] = page?.messages ?? [];
+    const next = await storage.threads.messages(s.thread, { seq: one?.seq ?? 0, index: 0 }, 1);
+    expect(next?.messages).toMatchObject([{ role: 'assistant', content: 'Once', seq: one?.seq }]);
+  });
+
+  test('P6 the question of a turn cut off by `interrupt` stays in the transcript where its state keeps no messages', async () => {
     const s = new Scenario(storage);
     const { turnId } = await s.turn({ input: { kind: 'message', text: 'long story?' } });
     const { claim } = await s.claimed();
-    await storage.claims.flush(claim, stepAt(1, 1));
+    await storage.claims.flush(claim, stateOf(0, null));
     await s.turn({ multitask: 'interrupt' });
     const page = await storage.threads.messages(s.thread, null, 10);
     expect(page?.messages).toEqual([
@@ -243,3 +272,32 @@ describe.each(backends)('threads and turns on %s', (kind) => {
     }
   });
 });
+
+type Said = ReturnType<typeof message>;
+const message = (kind: 'Human' | 'AI', id: string, content: string) => ({
+  ...{ lc: 1, type: 'constructor', id: ['langchain_core', 'messages', `${kind}Message`] },
+  kwargs: { id, content },
+});
+
+/** What a superstep flushes whose state holds these messages; null is a state without such a channel. */
+function stateOf(baseVersion: number, messages: readonly object[] | null): FlushRows {
+  const version = String(baseVersion + 1);
+  const rows = stepAt(baseVersion + 1, 1);
+  const frame = { v: 4, id: '', ts: '', channel_versions: {}, versions_seen: {} };
+  const body = {
+    writer: 'test',
+    frame,
+    inline: {},
+    rows: messages === null ? {} : { messages: version },
+  };
+  const list = {
+    ...{ ns: '', channel: 'messages', version, type: 'list', base: null, keep: 0 },
+    ...{ length: messages?.length ?? 0, rest: utf8(JSON.stringify(messages)) },
+  };
+  return {
+    ...rows,
+    checkpoints: rows.checkpoints.map((row) => ({ ...row, body: utf8(JSON.stringify(body)) })),
+    deltas: messages === null ? [] : [list],
+  };
+}
+const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -42,6 +42,10 @@ async function abortedWithin(text: string, act: () => Promise<unknown>): Promise
 /** A second is promised to a person; a machine that runs the whole suite is given some more. */
 const soonMs = 3_000;
 
+interface Said {
+  readonly id: string;
+}
+
 describe('P6 cancel', () => {
   test('P6 a running turn: the model call is aborted soon, the stream ends with it, and the next turn runs', async () => {
     const message = 'gap=150 say=a%20b%20c%20d%20e%20f%20g%20h%20i%20j%20k%20l%20m%20n%20o running';
@@ -113,6 +117,12 @@ describe('P6 P7 a turn that ends in the middle of a tool call leaves a history t
     const { messages } = callsOf('rather this')[0] ?? { messages: [] };
     expect(messages.map((m) => m.role)).toEqual(['user', 'assistant', 'tool', 'user']);
     expect(s.model.refusals).toEqual([]);
+    const seen = (await s.get('/v1/threads/tool-interrupt/messages')).json as { messages: Said[] };
+    const state = (await s.get('/v1/threads/tool-interrupt/state')).json as {
+      values: { messages: Said[] };
+    };
+    expect(seen.messages.map(({ id }) => id)).toEqual(state.values.messages.map(({ id }) => id));
+    expect(seen.messages).toHaveLength(5);
   });
 
   test('P6 rolled back by the next turn: nothing of it is left', async () => {
