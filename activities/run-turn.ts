@@ -132,10 +132,10 @@ interface Tracked {
   frames: TurnFrames | undefined;
 }
 
-/** Where the turn is; null before it is claimed. */
 const buildOf = (deployment: RunTurnSettings['deployment']) =>
   deployment?.buildId == null ? {} : { buildId: deployment.buildId };
 
+/** Where the turn is; null before it is claimed. */
 function progressOf({ now, frames }: Tracked): TurnProgress | null {
   if (now === undefined || frames === undefined) return null;
   return { seq: now.claim.seq, step: frames.step, nodes: frames.running };

@@ -1,5 +1,6 @@
 /** Who asks for tasks, build by build. */
 import type { WorkflowService } from '@temporalio/client';
+import { activityQueue, workflowQueue } from './queue-types.js';
 
 /** One process that asks for tasks. */
 export interface Worker {
@@ -16,12 +17,6 @@ interface Asked {
   readonly queues: readonly string[];
 }
 
-/** Workflow tasks and activities, `TaskQueueType` of the server's API. */
-/* eslint-disable @typescript-eslint/no-unsafe-enum-assignment -- the enum is in a package that is not ours to import */
-const workflowTasks = 1 as QueueType;
-const activities = 2 as QueueType;
-/* eslint-enable @typescript-eslint/no-unsafe-enum-assignment */
-type QueueType = NonNullable<Parameters<WorkflowService['describeTaskQueue']>[0]['taskQueueType']>;
 /** `WORKER_VERSIONING_MODE_VERSIONED`. */
 const versionedMode = 2;
 /** A poll waits a minute for a task, and the time of its begin is all that the server tells; a killed worker stays this long. */
@@ -44,7 +39,7 @@ export async function workersOf(service: WorkflowService, asked: Asked): Promise
   const [stopped, ...queues] = await Promise.all([
     stoppedWorkers(service, namespace),
     ...[...names].flatMap((name) =>
-      [workflowTasks, activities].map((taskQueueType) =>
+      [workflowQueue, activityQueue].map((taskQueueType) =>
         service.describeTaskQueue({ namespace, taskQueue: { name }, taskQueueType }),
       ),
     ),

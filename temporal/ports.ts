@@ -23,10 +23,10 @@ export function isPortFree(port: number): Promise<boolean> {
   });
 }
 
-/** Whether something listens on this port of the loopback interface now. */
-export function accepts(port: number): Promise<boolean> {
+/** Whether something listens on this port now. */
+export function accepts(port: number, host = loopback): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, loopback);
+    const socket = connect(port, host);
     const answer = (open: boolean) => (): void => {
       socket.destroy();
       resolve(open);

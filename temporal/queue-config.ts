@@ -1,12 +1,6 @@
 /** What the Temporal server itself keeps of a task queue: it holds for all workers, at once, and outlives them (Q4, Q5). */
 import type { NativeConnection } from '@temporalio/worker';
-
-type UpdateConfig = NativeConnection['workflowService']['updateTaskQueueConfig'];
-type QueueType = NonNullable<Parameters<UpdateConfig>[0]['taskQueueType']>;
-
-/** Of Temporal's enum TaskQueueType; its package has no export that an ES module can name. */
-// eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment
-export const activityQueue = 2 as QueueType;
+import { activityQueue } from './queue-types.js';
 
 export interface QueueSetting {
   /** As Temporal knows it. */

@@ -1,8 +1,8 @@
 /** One program of somebody else as a child: its log in a file, its end with ours. */
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { endProcess } from '../../temporal/end-process.js';
+import { accepts } from '../../temporal/ports.js';
 import { until } from '../../test/support/until.js';
 
 export interface ServiceProcess {
@@ -39,7 +39,7 @@ export async function startService(given: Given): Promise<ServiceProcess> {
   await until(`${file} to listen`, async () => {
     if (failure !== undefined || !alive())
       throw new Error(`${file} ended: ${failure ?? readFileSync(logFile, 'utf8').slice(-2_000)}`);
-    return (await listens(answersAt)) ? true : undefined;
+    return (await accepts(answersAt.port, answersAt.host)) ? true : undefined;
   });
   const pid = child.pid ?? 0;
   return {
@@ -49,15 +49,4 @@ export async function startService(given: Given): Promise<ServiceProcess> {
       await endProcess(pid, alive);
     },
   };
-}
-
-function listens({ host, port }: Listener): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, host);
-    const answer = (open: boolean) => (): void => {
-      socket.destroy();
-      resolve(open);
-    };
-    socket.once('connect', answer(true)).once('error', answer(false));
-  });
 }

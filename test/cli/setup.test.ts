@@ -3,7 +3,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { activityQueue } from '../../temporal/queue-config.js';
+import { activityQueue } from '../../temporal/queue-types.js';
 import { searchAttributeNames } from '../../temporal/settings.js';
 import { setUpTemporal } from '../../temporal/set-up.js';
 import { freePort } from '../../temporal/ports.js';
