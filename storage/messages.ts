@@ -48,9 +48,12 @@ interface Placed {
   readonly at: MessageCursor;
 }
 
-interface Part {
+interface Where {
   readonly key: ThreadKey;
   readonly epoch: number;
+}
+
+interface Part extends Where {
   readonly span: Span;
   readonly from: MessageCursor;
   /** So many are wanted in all. */
@@ -79,11 +82,6 @@ function* collect({ key, epoch, span, from, enough }: Part, found: Placed[]): Tx
     if (found.length >= enough || last === undefined || turns.length < turnsPerStatement) return;
     seq = last.seq + 1;
   }
-}
-
-interface Where {
-  readonly key: ThreadKey;
-  readonly epoch: number;
 }
 
 /** A turn cut off by `interrupt` stored no reply: it has said what its state holds beyond the one that it went on from. */
