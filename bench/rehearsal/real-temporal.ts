@@ -1,9 +1,10 @@
 /** A real Temporal server on PostgreSQL: the compose file's `temporal-schema` and `temporal`, as processes. */
 import { execFile } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { freePort } from '../../temporal/ports.js';
+import { isPortFree } from '../../temporal/ports.js';
 import { goPrograms } from './go-programs.js';
 import type { Building, Programs } from './go-programs.js';
 import { startService } from './service-process.js';
@@ -108,9 +109,15 @@ const listeners = [
 ] as const;
 export type TemporalPorts = Readonly<Record<(typeof listeners)[number], number>>;
 
+/** The server writes its ports into a table of its own, as a signed number of two bytes: a higher one ends it at its start. */
+const highestPort = 32_767;
+
 async function freePorts(): Promise<TemporalPorts> {
   const taken = new Set<number>();
-  while (taken.size < listeners.length) taken.add(await freePort());
+  while (taken.size < listeners.length) {
+    const port = randomInt(10_000, highestPort + 1);
+    if (await isPortFree(port)) taken.add(port);
+  }
   const ports = [...taken];
   return Object.fromEntries(listeners.map((name, n) => [name, ports[n]])) as TemporalPorts;
 }
