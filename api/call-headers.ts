@@ -25,6 +25,7 @@ export function withCaller(input: TurnInput, req: Request, { auth }: Caller): Tu
       langgraph_auth_user: auth,
       langgraph_auth_user_id: auth.identity,
       langgraph_auth_permissions: auth.permissions,
+      user_id: auth.identity,
     }),
   };
   return { ...input, call: { ...call, configurable } };

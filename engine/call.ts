@@ -29,7 +29,8 @@ export const runConfig = ({
     graph_id: identity.graphId,
     assistant_id: identity.graphId,
     tenant: identity.tenant,
-    user_id: identity.userId,
+    // Whose memory the turn names; otherwise who asks, where the project's auth knows.
+    user_id: identity.userId ?? call.configurable?.user_id,
   },
   metadata: {
     ...call.metadata,
