@@ -118,9 +118,9 @@ export async function startWorkerSide(
     cached: () => worker.cached(),
     async stop() {
       await Promise.all([stopSweeping(), stopErasing(), stopStoreSweeper()]);
-      sight.close();
       await worker.stop().finally(() => {
         loop.close();
+        sight.close(); // the runs of a drain, which may take minutes, still ask whether the database is back
         return runners.close();
       });
     },
