@@ -15,6 +15,8 @@ export function jsonBody(limitBytes: number): RequestHandler[] {
       next();
     },
     express.json({
+      // A body that is null or a number is refused by its schema, which says what is wanted.
+      strict: false,
       limit: limitBytes,
       type: () => true,
       verify: (_req, _res, bytes) => {

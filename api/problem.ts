@@ -56,6 +56,7 @@ const titles: Partial<Record<ProblemCode, string>> = {
   base_changed: 'The thread has moved on',
   invalid_field: 'The value does not fit its field',
   unknown_field: 'No such field',
+  invalid_input: 'The graph does not take this input',
   unknown_node: 'No such node',
   invalid_update: 'The graph does not take these values',
   thread_interrupted: 'The thread waits for an answer',
@@ -95,8 +96,10 @@ function ofMiddleware(error: unknown): Problem | undefined {
   if (!(error instanceof Error) || !('status' in error)) return undefined;
   const { status } = error;
   if (typeof status !== 'number' || status < 400 || status > 499) return undefined;
-  if (status === 413)
-    return new Problem('too_large', 'The body is larger than this gateway takes.');
+  if (status === 413) {
+    const most = 'limit' in error ? `the ${String(error.limit)} bytes that` : 'what';
+    return new Problem('too_large', `The body is larger than ${most} this gateway takes.`);
+  }
   if (status === 415) {
     return new Problem('unsupported_media_type', 'Send UTF-8 JSON, plain or gzip, deflate or br.');
   }

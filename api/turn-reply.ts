@@ -142,6 +142,7 @@ const ownProblems = [
   'base_changed',
   'invalid_field',
   'unknown_field',
+  'invalid_input',
   'unknown_node',
   'invalid_update',
   'thread_interrupted',

@@ -31,7 +31,8 @@ export type FailureCode =
   | 'base_changed'
   | 'invalid_field' // the field's own schema refuses the value
   | 'unknown_field'
-  | 'unknown_node' // an update as a node that the graph does not have
+  | 'invalid_input' // the graph takes objects, or nothing of this one
+  | 'unknown_node' // a goto to, or an update as a node that the graph does not have
   | 'invalid_update' // the graph's own reducers or edges refuse the values
   | 'thread_interrupted'; // a field was written while the thread waits for an answer
 
@@ -58,6 +59,7 @@ export const problemStatus = {
   base_changed: 409,
   invalid_field: 400,
   unknown_field: 404,
+  invalid_input: 422,
   unknown_node: 422,
   invalid_update: 422,
   thread_interrupted: 409,

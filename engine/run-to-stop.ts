@@ -9,6 +9,7 @@ import { stampMessageIds } from './message-ids.js';
 import { turnOutput } from './output.js';
 import type { GraphRun, RunToStop, Stop } from './port.js';
 import { recheck } from './recovery.js';
+import { refusedStart } from './refused-start.js';
 import { startInput } from './start-input.js';
 import { startStatefulSubgraphs } from './stateful-subgraphs.js';
 import { ownGraph } from './own-graph.js';
@@ -55,7 +56,7 @@ async function start(given: GraphRun, reader: ChunkReader): Promise<Stop> {
   const { attempt } = run;
   const graph = callableIn(run);
   attempt.successors = successorsOf(graph);
-  const settled = await recheck(run);
+  const settled = refusedStart(run) ?? (await recheck(run));
   if (settled !== undefined) return settled;
   const borders = new StepBorders(run);
   if (borders.isExhausted()) return recursionLimit(recursionLimitOf(run));

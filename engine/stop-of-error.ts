@@ -52,7 +52,7 @@ export function stopOfError(error: unknown, limit: number, resumes: boolean): St
 
 const emptyInput: Stop = {
   kind: 'failed',
-  failure: { code: 'node_error', message: 'The graph takes nothing of this input.' },
+  failure: { code: 'invalid_input', message: 'The graph takes nothing of this input.' },
 };
 
 export const nameOf = (error: unknown): string =>

@@ -10,6 +10,7 @@ import { interruptsOf, outputOf } from './interrupted.js';
 import { turnOutput } from './output.js';
 import { ownGraph } from './own-graph.js';
 import type { PregelGraph } from './project/types.js';
+import { unknownNode } from './refused-start.js';
 import { nameOf } from './stop-of-error.js';
 import { refuseNewer } from './versions/older-reader.js';
 
@@ -29,9 +30,7 @@ export async function updateState(
   refuseNewer(attempt.writtenBy, loaded.modules.versions.langgraph);
   const graph = callableIn(run);
   if (asNode !== undefined && !isNode(graph, asNode, values)) {
-    const names = Object.keys(graph.nodes).join(', ');
-    const message = `There is no such node; there are ${names}.`;
-    return { kind: 'failed', failure: { code: 'unknown_node', message } };
+    return { kind: 'failed', failure: unknownNode(graph.nodes, asNode) };
   }
   const { configurable, ...config } = runConfig(run) as { configurable: object };
   const place = { ...configurable, ...rootPlace(run) };

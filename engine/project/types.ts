@@ -32,6 +32,8 @@ export interface PregelGraph {
   readonly interruptBefore?: '*' | readonly string[] | undefined;
   readonly interruptAfter?: '*' | readonly string[] | undefined;
   readonly checkpointer?: unknown;
+  /** Of a graph that was compiled; a StateGraph names its channels. */
+  readonly builder?: unknown;
   readonly config?: unknown;
   invoke(input: unknown, options?: object): Promise<unknown>;
   stream(input: unknown, options?: object): Promise<AsyncIterable<unknown>>;

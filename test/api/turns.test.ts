@@ -89,6 +89,19 @@ describe.each([
     expect(other.status).toBe(200);
   });
 
+  test('A1 a body of null or a number is told what is wanted', async () => {
+    for (const [body, given] of [
+      ['null', 'null'],
+      ['1', 'number'],
+    ] as const) {
+      const refused = await gateway.post('/v1/threads/none/turns', body);
+      expect([refused.status, refused.json.code]).toEqual([400, 'invalid_request']);
+      const message = `Invalid input: expected object, received ${given}`;
+      expect(refused.json.errors).toEqual([{ path: '', message }]);
+    }
+    expect((await gateway.get('/v1/threads/none')).status).toBe(404);
+  });
+
   test('P9 a key without a thread id finds its thread again', async () => {
     const key = { 'idempotency-key': 'no-thread' };
     const a = await gateway.post('/v1/chat', { message: 'lost answer' }, key);

@@ -68,6 +68,27 @@ describe('edits of the state', () => {
     expect(await state(t)).toMatchObject({ version: 1, values: { fields: { age: 1 } } });
   });
 
+  test('A1 F5 an input that is no object and a goto to no node are 422 and name what is wanted; the thread stays as it was', async () => {
+    const t = await made('no-start');
+    await say(t, 'age 1 no-start');
+    for (const [body, code, named] of [
+      [{ input: 'str' }, 'invalid_input', 'a string'],
+      [{ input: 7 }, 'invalid_input', 'a number'],
+      [{ input: [1] }, 'invalid_input', 'an array'],
+      [{ command: { goto: 'nobody' } }, 'unknown_node', 'no node "nobody"; it has model'],
+      [{ command: { goto: [{ node: 'nobody' }] } }, 'unknown_node', 'no node "nobody"'],
+    ] as const) {
+      const refused = await s.post(`/v1/threads/${t}/turns`, body);
+      expect([refused.status, refused.json.code]).toEqual([422, code]);
+      expect(refused.json.detail).toContain(named);
+    }
+    expect((await update(t, { values: {}, as_node: 'nobody' })).json.detail).toContain(
+      'no node "nobody"; it has model',
+    );
+    expect(await state(t)).toMatchObject({ version: 1, values: { fields: { age: 1 } } });
+    expect((await say(t, 'on')).json.response).toBe('saw {"age":1}');
+  });
+
   test('F5 a question stays open over an update', async () => {
     const t = await made('question', 'asking');
     expect((await say(t, 'go')).json.status).toBe('interrupted');
