@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import type { Logger } from 'pino';
+import { usualRequestLimits, type RequestLimits } from '../config/request-limits.js';
 import type { FieldsSchema } from '../contracts/fields.js';
 import type { Relay } from '../contracts/frames.js';
 import type { AuthUser, ProjectAuth, ProjectHttp } from '../contracts/project-http.js';
@@ -20,17 +21,11 @@ export type Identify = (request: Request) => Promise<Caller>;
 export const identifyEverybody: Identify = () =>
   Promise.resolve({ tenant: 'default', user: 'default' });
 
-export interface GatewaySettings {
-  /** Longest body, unpacked. */
-  readonly bodyBytes: number;
-  /** Longest message, in characters. */
-  readonly messageChars: number;
+export interface GatewaySettings extends RequestLimits {
   /** A JSON request waits this long for its turn, then it is told where to look (DESIGN 15.3). */
   readonly waitMs: number;
   /** Shortest time between two looks at the rows that somebody waits for; the longest is twice this. */
   readonly pollMs: number;
-  /** Most unsettled turns of one thread. */
-  readonly maxPending: number;
   readonly stream: StreamSettings;
 }
 
@@ -46,11 +41,9 @@ export interface StreamSettings {
 }
 
 export const defaultSettings: GatewaySettings = {
-  bodyBytes: 1 << 20,
-  messageChars: 100_000, // about a 60-page text
+  ...usualRequestLimits,
   waitMs: 120_000,
   pollMs: 1_000, // a lost wake costs 2 s, not a hang
-  maxPending: 100,
   stream: { pingMs: 15_000, holdBytes: 64 << 10, cutBytes: 256 << 10, stallMs: 30_000 },
 };
 
@@ -68,6 +61,8 @@ export interface GatewayDeps {
   readonly wake: Waker;
   /** Names of the graphs that are served, and the one that a new thread gets when none is named. */
   readonly graphs: GatewayGraphs;
+  /** Which task queues no worker serves; undefined: not known. */
+  readonly queues?: { unserved(graph: string): Promise<string | undefined> };
   readonly log: Logger;
   readonly identify: Identify;
   /** The project's handlers that say what a caller may do. */

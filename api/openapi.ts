@@ -1,12 +1,17 @@
 /** The OpenAPI 3.1 document, from the schemas that check the bodies. Made when first asked for: start-up pays nothing. */
-import { z } from 'zod';
 import * as schemas from '../contracts/http.schema.js';
 import * as memory from '../contracts/memory.schema.js';
 import * as support from '../contracts/support.schema.js';
+import { jsonSchemaOf } from './json-schema.js';
 import type { routes } from './routes.js';
 
-export const openApiJson = (): string => (made ??= JSON.stringify(document()));
-let made: string | undefined;
+export function openApiJson(messageChars: number): string {
+  if (made?.messageChars !== messageChars) {
+    made = { messageChars, json: JSON.stringify(document(messageChars)) };
+  }
+  return made.json;
+}
+let made: { readonly messageChars: number; readonly json: string } | undefined;
 
 const components = {
   TurnRequest: schemas.turnRequestSchema,
@@ -159,7 +164,7 @@ const operations: Operations = {
   },
 };
 
-function document(): unknown {
+function document(messageChars: number): unknown {
   const paths = Object.entries(operations).map(([path, methods]) => [
     path.replaceAll(/:(\w+)/g, '{$1}'),
     Object.fromEntries(
@@ -176,7 +181,10 @@ function document(): unknown {
     paths: Object.fromEntries(paths) as unknown,
     components: {
       schemas: Object.fromEntries(
-        Object.entries(components).map(([name, schema]) => [name, jsonSchemaOf(schema)]),
+        Object.entries(components).map(([name, schema]) => [
+          name,
+          jsonSchemaOf(schema, messageChars),
+        ]),
       ),
     },
   };
@@ -236,17 +244,3 @@ const refTo = (name: Component): unknown => ({ $ref: `#/components/schemas/${nam
 const jsonContent = (name: Component): Record<string, unknown> => ({
   'application/json': { schema: refTo(name) },
 });
-
-/** As clients see it: "any JSON" is the empty schema, and the bounds of a double are no bounds of ours. */
-function jsonSchemaOf(schema: z.ZodType): unknown {
-  const { $schema: _dialect, $defs: _json, ...rest } = z.toJSONSchema(schema, { io: 'input' });
-  const text = JSON.stringify(rest, (_key, value: unknown) =>
-    isObject(value) && String(value.$ref).startsWith('#/$defs/') ? {} : value,
-  );
-  return JSON.parse(text, (_key, value: unknown) =>
-    Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? undefined : value,
-  ) as unknown;
-}
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null;

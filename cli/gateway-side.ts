@@ -15,7 +15,7 @@ import type { Tracing } from '../tracing/tracing.js';
 
 export interface GatewaySideDeps extends Pick<
   GatewayDeps,
-  'storage' | 'relay' | 'wake' | 'graphs'
+  'storage' | 'relay' | 'wake' | 'graphs' | 'queues'
 > {
   readonly temporal: TemporalLink;
   readonly log: Logger;
@@ -57,7 +57,7 @@ function appOf(
   const { temporal, metrics, tracing, ...rest } = deps;
   const app = createApp({
     ...rest,
-    settings: { ...defaultSettings, waitMs: config.requestWaitMs },
+    settings: { ...defaultSettings, ...config.requestLimits, waitMs: config.requestWaitMs },
     ready: () => temporalReady(temporal),
     closing,
   });

@@ -11,6 +11,7 @@ import { resolveMetrics, type MetricsConfig } from './metrics.js';
 import { ConfigError, settingReader } from './problems.js';
 import type { SettingReader } from './problems.js';
 import { resolveQueues, type QueueConfig } from './queues.js';
+import { resolveRequestLimits, type RequestLimits } from './request-limits.js';
 import * as shape from './shapes.js';
 import { resolveSupportDocs } from './support-docs.js';
 import { resolveTracing, type TracingConfig } from './tracing.js';
@@ -42,6 +43,7 @@ export interface Config extends Times, QueueConfig {
   readonly host: string;
   readonly port: number;
   readonly allowRemote: boolean;
+  readonly requestLimits: RequestLimits;
   readonly storage: StorageConfig;
   /** Folder of the SQLite file, the Temporal dev database and logs. */
   readonly dataFolder: string;
@@ -86,6 +88,7 @@ export function resolveConfig(env: Environment, options: ConfigOptions): Config 
   const config: Config = {
     command,
     ...resolveAddress(reader, options),
+    requestLimits: resolveRequestLimits(reader),
     storage: resolveStorage(reader, command, (file) =>
       file === undefined ? path.join(dataFolder, 'everthread.db') : inFolder(file),
     ),

@@ -5,14 +5,6 @@ import { z } from 'zod';
 import { callFields, commandSchema } from './call.schema.js';
 import { streamModes } from './stream-modes.js';
 
-/** Longest thread id and key, and longest message, in characters. 100,000 characters is about a 60-page text. */
-export const limits = {
-  threadIdChars: 128,
-  keyChars: 128,
-  messageChars: 100_000,
-  bodyBytes: 1 << 20,
-};
-
 const clean = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
 
 /** Without `.` and `..`: clients and proxies take them out of a path, so that nobody could read or delete such a thread. */
@@ -29,10 +21,10 @@ export const graphNameSchema = z.string().min(1).max(128);
 export const keySchema = z
   .string()
   .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1-128 visible ASCII characters');
+/** How long it may be is a setting of the gateway, which looks at it after the form. */
 export const messageSchema = z
   .string()
   .min(1)
-  .max(limits.messageChars)
   .refine((t) => t.trim() !== '', 'must not be blank')
   .refine(clean, 'must be well-formed Unicode without NUL');
 export const multitaskSchema = z.enum(['enqueue', 'reject', 'interrupt', 'rollback']);
@@ -199,6 +191,8 @@ export const threadReplySchema = z.object({
       accepted_at: z.iso.datetime(),
       /** How often a worker has taken it. */
       attempts: z.int(),
+      /** The task queue that it runs on, when no worker asks that one for turns; not in lists. */
+      unserved_queue: z.string().optional(),
     })
     .optional(),
   /** Of the worker that took the last turn; absent when it had none. */

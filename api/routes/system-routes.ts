@@ -27,8 +27,8 @@ export async function ready(gateway: Gateway, _req: Request, res: Response): Pro
   res.json({ status: 'ready' });
 }
 
-export function openApi(_gateway: Gateway, _req: Request, res: Response): void {
-  res.type('application/json').send(openApiJson());
+export function openApi({ settings }: Gateway, _req: Request, res: Response): void {
+  res.type('application/json').send(openApiJson(settings.messageChars));
 }
 
 /** What the look says, or `otherwise` when it fails or does not end. */

@@ -136,6 +136,36 @@ describe('bad requests write nothing and say why', () => {
   });
 });
 
+describe('A13 what a request may hold is a setting', () => {
+  test('a longer message, a smaller body: both limits are named, and the OpenAPI document tells them', async () => {
+    const small = await startGateway({ settings: { bodyBytes: 2_000, messageChars: 10 } });
+    try {
+      for (const [route, field] of [
+        ['/v1/chat', 'message'],
+        ['/v2/agent/invoke', 'user_input'],
+        ['/v1/threads/t/turns', 'message'],
+      ] as const) {
+        expect((await small.post(route, { [field]: 'x'.repeat(10) })).status).toBe(200);
+        const long = await small.post(route, { [field]: 'x'.repeat(11) });
+        expectProblem(long, 400);
+        expect(long.json.detail).toBe('A message has at most 10 characters.');
+      }
+      const large = await small.post('/v1/chat', { message: 'x'.repeat(2_000) });
+      expectProblem(large, 413);
+      expect(large.json.detail).toContain('2000 bytes');
+      const { components } = (await small.get('/openapi.json')).json as unknown as {
+        components: { schemas: Record<string, { properties: Record<string, unknown> }> };
+      };
+      expect(components.schemas.ChatRequest!.properties.message).toMatchObject({ maxLength: 10 });
+      expect(components.schemas.InvokeRequest!.properties.user_input).toMatchObject({
+        maxLength: 10,
+      });
+    } finally {
+      await small.close();
+    }
+  });
+});
+
 const raw = (head: string[], body = ''): Promise<string> =>
   bytes(`${head.join('\r\n')}\r\n\r\n${body}`);
 

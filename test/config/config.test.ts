@@ -35,6 +35,7 @@ describe('defaults', () => {
       host: '127.0.0.1',
       port: 8080,
       allowRemote: false,
+      requestLimits: { bodyBytes: 1_048_576, messageChars: 100_000, maxPending: 100 },
       storage: { kind: 'sqlite', path: path.join(cwd, '.everthread', 'everthread.db') },
       dataFolder: path.join(cwd, '.everthread'),
       autoMigrate: true,
@@ -112,6 +113,9 @@ describe('values', () => {
     const env = {
       HOST: '::1',
       PORT: '0',
+      EVERTHREAD_MAX_BODY_BYTES: '4000000',
+      EVERTHREAD_MAX_MESSAGE_CHARS: '500000',
+      EVERTHREAD_MAX_PENDING_TURNS: '7',
       EVERTHREAD_DATA: 'data',
       EVERTHREAD_SQLITE_PATH: '/var/threads.db',
       EVERTHREAD_AUTO_MIGRATE: 'false',
@@ -131,6 +135,7 @@ describe('values', () => {
     expect(resolve(env)).toMatchObject({
       host: '::1',
       port: 0,
+      requestLimits: { bodyBytes: 4_000_000, messageChars: 500_000, maxPending: 7 },
       dataFolder: path.join(cwd, 'data'),
       storage: { kind: 'sqlite', path: '/var/threads.db' },
       autoMigrate: false,
@@ -253,6 +258,16 @@ describe('problems', () => {
 
   test('there is nothing to migrate in memory', () => {
     expect(namesOf({ EVERTHREAD_STORAGE: 'memory' }, 'migrate')).toEqual(['EVERTHREAD_STORAGE']);
+  });
+
+  test('A7 a message that no body can hold is a setting that cannot be kept', () => {
+    const small = { EVERTHREAD_MAX_BODY_BYTES: '2048' };
+    expect(resolve(small).requestLimits).toMatchObject({ bodyBytes: 2_048, messageChars: 2_048 });
+    const message = 'EVERTHREAD_MAX_MESSAGE_CHARS';
+    expect(namesOf({ ...small, [message]: '4096' })).toEqual([message]);
+    for (const bytes of ['0', '100', '16777217', '1MB']) {
+      expect(namesOf({ EVERTHREAD_MAX_BODY_BYTES: bytes })).toEqual(['EVERTHREAD_MAX_BODY_BYTES']);
+    }
   });
 
   test('the dev server cannot have one port twice', () => {

@@ -11,7 +11,10 @@ import { until } from '../support/until.js';
 
 let product: Product;
 beforeAll(async () => {
-  product = await startProduct({ EVERTHREAD_STEP_TIMEOUT: '4s' });
+  product = await startProduct({
+    EVERTHREAD_STEP_TIMEOUT: '4s',
+    EVERTHREAD_MAX_MESSAGE_CHARS: '99',
+  });
 });
 // A test that fails half-way must not take the others along.
 beforeEach(async () => {
@@ -101,6 +104,12 @@ describe('turns through the whole product', () => {
     for (const { json } of answers)
       expect(json.response).toMatch(new RegExp(`^seen ${String(json.seq)}:`));
     expect(answers.map(({ json }) => json.seq).sort()).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  test('A13 the gateway keeps the limits that it was started with', async () => {
+    expect((await product.chat('long', 'x'.repeat(99))).status).toBe(200);
+    const { status, json } = await product.chat('long', 'x'.repeat(100));
+    expect([status, json.detail]).toEqual([400, 'A message has at most 99 characters.']);
   });
 
   test('A2 two posts with one key are one turn, one model call, the same bytes', async () => {
