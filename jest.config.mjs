@@ -18,5 +18,7 @@ export default {
   setupFiles: ['<rootDir>/test/support/in-root.mjs'],
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
-  maxWorkers: 2,
+  testSequencer: '<rootDir>/test/support/slowest-first.mjs',
+  // More than there are processors: the slow files mostly wait, for processes that start and for servers that give up on dead ones.
+  maxWorkers: 4,
 };
