@@ -2,20 +2,18 @@
 import type { Config } from '../config/config.js';
 import { allStarted } from '../config/stack.js';
 import type { Stack } from '../config/stack.js';
-import { allListening } from '../contracts/run-event.js';
 import type { LoadedGraph } from '../engine/project/types.js';
 import { openMetrics } from '../metrics/metrics.js';
 import { openStorage } from '../storage/open.js';
 import type { StorageTarget } from '../storage/open.js';
 import { localRelay } from '../storage/relay-local.js';
-import { watchStore } from '../storage/store-watch.js';
 import { connectTemporal, openTemporal } from '../temporal/connection.js';
 import type { TemporalConnection } from '../temporal/connection.js';
 import { installRuntime } from '../temporal/runtime.js';
 import { temporalWaker } from '../temporal/waker.js';
 import { openTracing, type Tracing } from '../tracing/tracing.js';
-import { loadGraphs, placesOf } from '../worker/graphs.js';
-import { startWorkerSide } from '../worker/worker-side.js';
+import { composeWorker } from '../worker/composed-worker.js';
+import { loadGraphs } from '../worker/graphs.js';
 import type { Dev, DevOptions, FoundTemporal } from './dev.js';
 import { startGatewaySide } from './gateway-side.js';
 
@@ -42,31 +40,18 @@ export async function startParts(config: Config, given: DevParts): Promise<Dev> 
   const relay = metrics.relay(localRelay());
   const storage = tracing.storage(metrics.storage(opened));
   metrics.countOpenTurns(opened.turns);
-  const wake = temporalWaker(link, {
-    taskQueue: config.taskQueue,
-    store: storage.store,
-    onlyWorker: true,
-  });
   const graphs = new Map(served.graphs);
-  const worker = await startWorkerSide(
-    {
-      storage,
-      relay,
-      graphs,
-      connection: temporal.connection.native,
-      wake: (turn) => wake.wake(turn, { start: true }),
-      listen: allListening(metrics.runs, tracing.runs),
-      interceptors: tracing.worker,
-      log,
-    },
-    { ...config, ...placesOf(served), namespace: temporal.settings.namespace },
+  const { taskQueue } = config;
+  const wake = temporalWaker(link, { taskQueue, store: storage.store, onlyWorker: true });
+  const { connection } = temporal;
+  const { done, replaced } = await composeWorker(
+    { storage, relay, served: { ...served, graphs }, connection, wake, metrics, tracing, log },
+    config,
+    parts,
   );
-  parts.add(worker, () => worker.stop());
   await reloading(config, { graphs, log }, parts);
-  const watch = watchStore(storage);
-  parts.add(watch, () => watch.stop());
-  const worked = worker.done.then(() => new Promise<never>(() => undefined));
-  const broken = Promise.race([worked, watch.replaced]);
+  const worked = done.then(() => new Promise<never>(() => undefined));
+  const broken = Promise.race([worked, replaced]);
   broken.catch(() => undefined); // whoever waits is told; nobody need wait
   const gateway = await startGatewaySide(
     { storage, relay, wake, graphs: served, temporal: link, log, metrics, tracing },

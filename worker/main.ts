@@ -1,11 +1,9 @@
 /** Composition root of `everthread worker`: graphs on PostgreSQL and an existing Temporal. */
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
-import { allListening } from '../contracts/run-event.js';
 import { openMetrics } from '../metrics/metrics.js';
 import { openStoragePatiently } from '../storage/open.js';
 import { postgresRelay } from '../storage/relay-postgres.js';
-import { watchStore } from '../storage/store-watch.js';
 import { connectTemporalPatiently, openTemporal } from '../temporal/connection.js';
 import type { TemporalConnection } from '../temporal/connection.js';
 import { temporalFromEnvironment } from '../temporal/environment.js';
@@ -13,10 +11,10 @@ import { installRuntime } from '../temporal/runtime.js';
 import type { TemporalSettings } from '../temporal/settings.js';
 import { temporalWaker } from '../temporal/waker.js';
 import { openTracing } from '../tracing/tracing.js';
-import { loadGraphs, placesOf } from './graphs.js';
 import { stack, type Stack } from '../config/stack.js';
+import { composeWorker } from './composed-worker.js';
 import { watchDeployment } from './deployment-watch.js';
-import { startWorkerSide } from './worker-side.js';
+import { loadGraphs } from './graphs.js';
 
 export interface RunningWorker {
   readonly graphs: readonly string[];
@@ -66,29 +64,15 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     const watched = { ...connection, turns: storage.turns, log };
     const build = await watchDeployment(watched, config.deployment);
     parts.add(build, () => build.stop());
-    const wake = temporalWaker(openTemporal(settings, connection), {
-      taskQueue: config.taskQueue,
-      store,
-    });
-    const worker = await startWorkerSide(
-      {
-        storage,
-        relay,
-        graphs: served.graphs,
-        connection: connection.native,
-        wake: (turn) => wake.wake(turn, { start: true }),
-        listen: allListening(metrics.runs, tracing.runs),
-        interceptors: tracing.worker,
-        log,
-      },
-      { ...config, ...placesOf(served), namespace: settings.namespace },
+    const { taskQueue } = config;
+    const wake = temporalWaker(openTemporal(settings, connection), { taskQueue, store });
+    const { done, replaced } = await composeWorker(
+      { storage, relay, served, connection, wake, metrics, tracing, log },
+      config,
+      parts,
     );
-    parts.add(worker, () => worker.stop());
-    const watch = watchStore(storage);
-    parts.add(watch, () => watch.stop());
-    const done = Promise.race([worker.done, watch.replaced]);
     const { names: graphs, queues } = served;
-    return { graphs, queues, done, stop: () => parts.stop() };
+    return { graphs, queues, done: Promise.race([done, replaced]), stop: () => parts.stop() };
   } catch (error) {
     await parts.stop();
     throw error;
