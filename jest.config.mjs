@@ -1,5 +1,5 @@
 /** Real servers are slow to start on a shared 2-core machine; tests wait for conditions, and this is only the limit for one that hangs. */
-const testTimeout = 120_000;
+const testTimeout = 300_000;
 
 /** @type {import('jest').Config} */
 export default {

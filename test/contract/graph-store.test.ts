@@ -1,5 +1,5 @@
 /** Graphs' own stores on every backend: the same answers as LangGraph's store in memory, and what that one cannot show. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import * as checkpoint from '@langchain/langgraph-checkpoint';
 import {
   InMemoryStore,
@@ -12,7 +12,8 @@ import { randomUUID } from 'node:crypto';
 import type { StoreTtl } from '../../storage/graph-store/port.js';
 import { makeGraphStore, type StoreIndex } from '../../storage/graph-store/store-class.js';
 import { query } from '../../storage/tx.js';
-import { backends, openDriver } from '../support/database.js';
+import { backends } from '../support/database.js';
+import { databaseInTests } from '../support/database-in-tests.js';
 import { NgramEmbeddings } from '../support/ngram-embeddings.js';
 import { until } from '../support/until.js';
 
@@ -146,11 +147,7 @@ const comparable = (answers: unknown): unknown =>
   );
 
 describe.each(backends)("graphs' stores on %s", (kind) => {
-  let database: Awaited<ReturnType<typeof openDriver>>;
-  beforeAll(async () => {
-    database = await openDriver(kind);
-  });
-  afterAll(() => database.close());
+  const database = databaseInTests(kind);
 
   const storeOf = (
     tenant = `tenant-${randomUUID()}`,

@@ -1,5 +1,5 @@
 /** Long-term memory on every backend: the port's rules, two writers, and an erasure that is looked for in every table. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import type { Verdict } from '../../memory/facts/gate.js';
@@ -11,6 +11,7 @@ import { openStorage } from '../../storage/open.js';
 import { restoreFile } from '../../storage/restore.js';
 import { run } from '../../storage/tx.js';
 import { disguises, findInDatabase, findInFiles } from '../operator/scan.js';
+import { databaseInTests } from '../support/database-in-tests.js';
 import { backends, durable, openDatabase, openDriver } from '../support/database.js';
 
 type Accepted = Extract<Verdict, { kind: 'accepted' }>;
@@ -44,13 +45,11 @@ const batchOf = (accepted: readonly Accepted[], more: Partial<MemoryBatch> = {})
 });
 
 describe.each(backends)('long-term memory on %s', (kind) => {
-  let database: Awaited<ReturnType<typeof openDriver>>;
+  const database = databaseInTests(kind);
   let memory: (typeof database)['storage']['memory'];
-  beforeAll(async () => {
-    database = await openDriver(kind);
+  beforeAll(() => {
     memory = database.storage.memory;
   });
-  afterAll(() => database.close());
 
   test('M11 M15 a new value ends the old one; both stay, each with its times', async () => {
     const owner = owned();

@@ -1,9 +1,10 @@
 import { setImmediate as nextPhase } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Command, MemorySaver } from '@langchain/langgraph';
 import { emptyCheckpoint } from '@langchain/langgraph-checkpoint';
 import type { FlushRows } from '../../storage/saver/port.js';
-import { backends, openDatabase, type TestDatabase } from '../support/database.js';
+import { backends } from '../support/database.js';
+import { databaseInTests } from '../support/database-in-tests.js';
 import {
   agent,
   asking,
@@ -31,11 +32,7 @@ const channelsOf = (rows: FlushRows | undefined): string[] =>
   (rows?.writes ?? []).map(({ channel }) => channel);
 
 describe.each(backends)('saver on %s', (kind) => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await openDatabase(kind);
-  });
-  afterAll(() => database.close());
+  const database = databaseInTests(kind);
   const thread = (): SaverThread => new SaverThread(database.storage);
 
   test('a one-node turn flushes nothing before it settles, and stores one checkpoint of three puts', async () => {

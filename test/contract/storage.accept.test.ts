@@ -1,26 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import type { Storage } from '../../storage/port.js';
-import { backends, openDatabase, type TestDatabase } from '../support/database.js';
+import { backends } from '../support/database.js';
+import { databaseInTests } from '../support/database-in-tests.js';
 import { Scenario, stepAt } from '../support/storage-scenario.js';
 
 describe.each(backends)('accepting turns on %s', (kind) => {
-  let database: TestDatabase;
-  let storage: Storage;
-  beforeAll(async () => {
-    database = await openDatabase(kind);
-    storage = database.storage;
-  });
-  afterAll(() => database.close());
+  const database = databaseInTests(kind);
 
   const interrupted = async (): Promise<Scenario> => {
-    const s = new Scenario(storage);
+    const s = new Scenario(database.storage);
     await s.committed({}, { kind: 'interrupted', interrupts: [{ id: 'i1', value: 'sure?' }] });
     return s;
   };
 
   test('P9 an accepted turn is a pending row with the next seq', async () => {
-    const s = new Scenario(storage);
+    const s = new Scenario(database.storage);
     const turnId = randomUUID();
     const accepted = await s.accept({ turnId });
     expect(accepted).toMatchObject({
@@ -36,7 +30,7 @@ describe.each(backends)('accepting turns on %s', (kind) => {
   });
 
   test('P9 a known key attaches while the turn runs and replays when it is settled, with no second turn', async () => {
-    const s = new Scenario(storage);
+    const s = new Scenario(database.storage);
     const { turnId } = await s.turn({ key: 'k' });
     expect(await s.accept({ key: 'k' })).toMatchObject({ kind: 'attached', turn: { turnId } });
     const { claim } = await s.claimed();
@@ -50,21 +44,21 @@ describe.each(backends)('accepting turns on %s', (kind) => {
   });
 
   test('P9 a key with another body is refused, whatever became of its turn', async () => {
-    const s = new Scenario(storage);
+    const s = new Scenario(database.storage);
     await s.turn({ key: 'k' });
     expect(await s.accept({ key: 'k', digest: 'v1:other' })).toEqual({ kind: 'key_reused' });
     const { claim } = await s.claimed();
     const failure = { code: 'node_error', message: 'broke' } as const;
-    await storage.claims.settle(claim, { kind: 'failed', failure }, null);
+    await database.storage.claims.settle(claim, { kind: 'failed', failure }, null);
     expect(await s.accept({ key: 'k', digest: 'v1:other' })).toEqual({ kind: 'key_reused' });
   });
 
   test('P9 a key whose turn failed opens a new turn for the same body, and then answers with that', async () => {
-    const s = new Scenario(storage);
+    const s = new Scenario(database.storage);
     const failed = await s.turn({ key: 'k' });
     const { claim } = await s.claimed();
     const failure = { code: 'node_error', message: 'broke' } as const;
-    await storage.claims.settle(claim, { kind: 'failed', failure }, null);
+    await database.storage.claims.settle(claim, { kind: 'failed', failure }, null);
     const again = await s.turn({ key: 'k' });
     expect(again.seq).toBe(failed.seq + 1);
     expect(await s.accept({ key: 'k' })).toMatchObject({
@@ -74,9 +68,9 @@ describe.each(backends)('accepting turns on %s', (kind) => {
   });
 
   test('P9 a key whose turn was cancelled replays the cancelled turn', async () => {
-    const s = new Scenario(storage);
+    const s = new Scenario(database.storage);
     const { turnId } = await s.turn({ key: 'k' });
-    await storage.turns.cancel(s.thread, turnId);
+    await database.storage.turns.cancel(s.thread, turnId);
     expect(await s.accept({ key: 'k' })).toMatchObject({
       kind: 'attached',
       turn: { turnId, status: 'cancelled' },
@@ -84,16 +78,16 @@ describe.each(backends)('accepting turns on %s', (kind) => {
   });
 
   test('P9 a key belongs to its thread and its tenant', async () => {
-    const s = new Scenario(storage);
-    const other = new Scenario(storage);
-    const stranger = new Scenario(storage, { ...s.thread, tenant: 'stranger' });
+    const s = new Scenario(database.storage);
+    const other = new Scenario(database.storage);
+    const stranger = new Scenario(database.storage, { ...s.thread, tenant: 'stranger' });
     await s.turn({ key: 'k' });
     expect(await other.accept({ key: 'k' })).toMatchObject({ kind: 'accepted' });
     expect(await stranger.accept({ key: 'k' })).toMatchObject({ kind: 'accepted' });
   });
 
   test('P9 `reject` refuses while a turn is unsettled, and writes nothing', async () => {
-    const s = new Scenario(storage);
+    const s = new Scenario(database.storage);
     await s.turn();
     expect(await s.accept({ multitask: 'reject', key: 'k' })).toEqual({ kind: 'turn_in_progress' });
     await s.commit((await s.claimed()).claim);
@@ -101,27 +95,27 @@ describe.each(backends)('accepting turns on %s', (kind) => {
   });
 
   test('P9 a thread holds no more unsettled turns than its cap; settled ones do not count', async () => {
-    const s = new Scenario(storage);
+    const s = new Scenario(database.storage);
     const cap = { maxPending: 2 };
     await s.turn(cap);
     const second = await s.turn(cap);
     expect(await s.accept(cap)).toEqual({ kind: 'queue_full' });
-    await storage.turns.cancel(s.thread, second.turnId);
+    await database.storage.turns.cancel(s.thread, second.turnId);
     expect(await s.accept(cap)).toMatchObject({ kind: 'accepted' });
     expect(await s.accept(cap)).toEqual({ kind: 'queue_full' });
   });
 
   test('P9 a refused first turn leaves no thread behind', async () => {
-    const s = new Scenario(storage);
+    const s = new Scenario(database.storage);
     expect(await s.accept({ input: { kind: 'resume', value: null } })).toEqual({
       kind: 'resume_stale',
     });
     expect(await s.accept({ ifVersion: 3 })).toEqual({ kind: 'base_changed', version: 0 });
-    expect(await storage.threads.get(s.thread)).toBeUndefined();
+    expect(await database.storage.threads.get(s.thread)).toBeUndefined();
   });
 
   test('T4 P9 a thread is bound to its first graph', async () => {
-    const s = new Scenario(storage);
+    const s = new Scenario(database.storage);
     await s.turn({ graph: 'tools' });
     expect(await s.accept({ graph: 'other' })).toEqual({ kind: 'graph_mismatch', bound: 'tools' });
     expect(await s.turn({ graph: 'tools' })).toMatchObject({ graph: 'tools' });
@@ -129,7 +123,7 @@ describe.each(backends)('accepting turns on %s', (kind) => {
   });
 
   test('P9 `if_version` refuses a moved base at accept, and at claim when it moves while the turn waits', async () => {
-    const s = new Scenario(storage);
+    const s = new Scenario(database.storage);
     await s.committed();
     expect(await s.accept({ ifVersion: 0 })).toEqual({ kind: 'base_changed', version: 1 });
     expect(await s.accept({ ifVersion: 2 })).toEqual({ kind: 'base_changed', version: 1 });
@@ -148,18 +142,22 @@ describe.each(backends)('accepting turns on %s', (kind) => {
   });
 
   test('P9 an accept of unknown outcome is found by its turn id, in any epoch, under its own thread only', async () => {
-    const s = new Scenario(storage);
+    const s = new Scenario(database.storage);
     const { turnId } = await s.turn();
-    expect(await storage.turns.findAccepted(s.thread, turnId)).toMatchObject({ turnId });
-    expect(await storage.turns.findAccepted(s.thread, randomUUID())).toBeUndefined();
-    expect(await storage.turns.findAccepted(new Scenario(storage).thread, turnId)).toBeUndefined();
-    await storage.threads.delete(s.thread);
-    expect(await storage.turns.findAccepted(s.thread, turnId)).toMatchObject({ status: 'aborted' });
+    expect(await database.storage.turns.findAccepted(s.thread, turnId)).toMatchObject({ turnId });
+    expect(await database.storage.turns.findAccepted(s.thread, randomUUID())).toBeUndefined();
+    expect(
+      await database.storage.turns.findAccepted(new Scenario(database.storage).thread, turnId),
+    ).toBeUndefined();
+    await database.storage.threads.delete(s.thread);
+    expect(await database.storage.turns.findAccepted(s.thread, turnId)).toMatchObject({
+      status: 'aborted',
+    });
   });
 
   test('P7 a resume is refused unless the head is interrupted and no turn waits', async () => {
     const resume = { input: { kind: 'resume', value: 'yes' } } as const;
-    const plain = new Scenario(storage);
+    const plain = new Scenario(database.storage);
     await plain.committed();
     expect(await plain.accept(resume)).toEqual({ kind: 'resume_stale' });
     const s = await interrupted();
@@ -174,7 +172,7 @@ describe.each(backends)('accepting turns on %s', (kind) => {
     const resume = { input: { kind: 'resume', value: 'yes' } } as const;
     const { turnId } = await s.turn(resume);
     await s.claimed();
-    await storage.turns.cancel(s.thread, turnId);
+    await database.storage.turns.cancel(s.thread, turnId);
     expect(await s.record()).toMatchObject({ status: 'interrupted' });
     await s.turn(resume);
     await s.commit((await s.claimed()).claim);
@@ -196,11 +194,11 @@ describe.each(backends)('accepting turns on %s', (kind) => {
   });
 
   test('P6 `rollback` cancels what is unsettled and leaves the head', async () => {
-    const s = new Scenario(storage);
+    const s = new Scenario(database.storage);
     await s.committed();
     const [running, waiting] = [await s.turn(), await s.turn()];
     const { claim } = await s.claimed();
-    await storage.claims.flush(claim, stepAt(5, 1));
+    await database.storage.claims.flush(claim, stepAt(5, 1));
     const accepted = await s.accept({ multitask: 'rollback' });
     if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
     const next = accepted.turn;
@@ -220,11 +218,11 @@ describe.each(backends)('accepting turns on %s', (kind) => {
   });
 
   test('P6 `interrupt` keeps the newest finished root superstep as the head', async () => {
-    const s = new Scenario(storage);
+    const s = new Scenario(database.storage);
     await s.committed();
     const running = await s.turn();
     const { claim } = await s.claimed();
-    await storage.claims.flush(claim, stepAt(5, 1));
+    await database.storage.claims.flush(claim, stepAt(5, 1));
     const next = await s.turn({ multitask: 'interrupt' });
     expect(await s.get(running.turnId)).toMatchObject({ status: 'cancelled', version: 2 });
     expect(await s.record()).toMatchObject({
@@ -241,7 +239,7 @@ describe.each(backends)('accepting turns on %s', (kind) => {
   });
 
   test('P6 `interrupt` of a turn without a finished superstep is a plain cancel', async () => {
-    const s = new Scenario(storage);
+    const s = new Scenario(database.storage);
     await s.committed();
     const running = await s.turn();
     await s.claimed();

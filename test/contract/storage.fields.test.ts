@@ -1,17 +1,18 @@
 /** Edits of typed fields on every backend, as the activity makes them: claim, the head again with other fields, commit. */
 import { AIMessage, HumanMessage, type BaseMessage } from '@langchain/core/messages';
 import { Annotation, MessagesAnnotation, StateGraph } from '@langchain/langgraph';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
 import type { FieldEdit } from '../../contracts/turn-input.js';
 import { editState } from '../../engine/edit-state.js';
 import type { Stop } from '../../engine/port.js';
 import type { PregelGraph } from '../../engine/project/types.js';
-import type { Settled, Storage } from '../../storage/port.js';
+import type { Settled } from '../../storage/port.js';
 import type { FlushRows } from '../../storage/saver/port.js';
 import { modules } from '../engine/drive.js';
-import { backends, openDatabase, type TestDatabase } from '../support/database.js';
+import { backends, openDatabase } from '../support/database.js';
+import { databaseInTests } from '../support/database-in-tests.js';
 import { SaverThread, type OpenedTurn } from '../support/saver-run.js';
 
 const fields = z.object({ a: z.int(), b: z.string().trim() });
@@ -105,27 +106,21 @@ class FieldThread extends SaverThread {
 }
 
 describe.each(backends)('fields on %s', (kind) => {
-  let database: TestDatabase;
-  let storage: Storage;
-  beforeAll(async () => {
-    database = await openDatabase(kind);
-    storage = database.storage;
-  });
-  afterAll(() => database.close());
-  const begun = (): Promise<FieldThread> => new FieldThread(storage).created();
+  const database = databaseInTests(kind);
+  const begun = (): Promise<FieldThread> => new FieldThread(database.storage).created();
 
   test('F1 an edit neither makes nor revives a thread', async () => {
-    const s = new FieldThread(storage);
+    const s = new FieldThread(database.storage);
     expect(await s.accept({ input: set('a', 1) })).toEqual({ kind: 'not_found' });
-    expect(await storage.threads.get(s.thread)).toBeUndefined();
+    expect(await database.storage.threads.get(s.thread)).toBeUndefined();
     await s.created();
     await s.edit(set('a', 1));
-    await storage.threads.delete(s.thread);
+    await database.storage.threads.delete(s.thread);
     expect(await s.accept({ input: set('a', 2) })).toEqual({ kind: 'not_found' });
-    expect(await storage.threads.get(s.thread)).toBeUndefined();
-    expect(await storage.threads.channel(s.thread, 'fields')).toBeUndefined();
+    expect(await database.storage.threads.get(s.thread)).toBeUndefined();
+    expect(await database.storage.threads.channel(s.thread, 'fields')).toBeUndefined();
     await s.created();
-    expect(await storage.threads.channel(s.thread, 'fields')).toMatchObject({
+    expect(await database.storage.threads.channel(s.thread, 'fields')).toMatchObject({
       epoch: 2,
       value: undefined,
     });
@@ -141,13 +136,13 @@ describe.each(backends)('fields on %s', (kind) => {
     await s.edit(del('b'));
     await s.forget();
     expect(await s.say('last')).toBe('{"a":7}');
-    const state = await storage.threads.state(s.thread);
+    const state = await database.storage.threads.state(s.thread);
     expect(state).toMatchObject({ version: 6, values: { fields: { a: 7 } } });
     expect(state?.values.messages).toHaveLength(6);
-    expect(await storage.threads.channel(s.thread, 'fields')).toEqual({
+    expect(await database.storage.threads.channel(s.thread, 'fields')).toEqual({
       ...{ graph: 'form', version: 6, epoch: 1, value: { a: 7 } },
     });
-    const history = await storage.threads.history(s.thread, null, 10);
+    const history = await database.storage.threads.history(s.thread, null, 10);
     expect(history?.map(({ version }) => version)).toEqual([6, 5, 4, 3, 2, 1]);
   });
 
@@ -219,10 +214,11 @@ describe.each(backends)('fields on %s', (kind) => {
     expect(next).toMatchObject({ kind: 'accepted' });
     const failing = await s.claimed();
     const failure = { code: 'node_error', message: 'x' } as const;
-    await storage.claims.settle(failing.claim, { kind: 'failed', failure }, null);
+    await database.storage.claims.settle(failing.claim, { kind: 'failed', failure }, null);
     await s.edit(set('a', 3));
     expect(await s.record()).toMatchObject({ version: 2, status: 'idle' });
-    const { messages, fields: shown } = (await storage.threads.state(s.thread))?.values ?? {};
+    const { messages, fields: shown } =
+      (await database.storage.threads.state(s.thread))?.values ?? {};
     expect(shown).toEqual({ a: 3 });
     expect((messages as { role: string }[]).map(({ role }) => role)).toEqual([
       'user',

@@ -1,22 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { ListThreads, Storage, ThreadRecord } from '../../storage/port.js';
+import { describe, expect, test } from '@jest/globals';
+import type { ListThreads, ThreadRecord } from '../../storage/port.js';
 import { query, type Driver } from '../../storage/tx.js';
-import { backends, openDriver } from '../support/database.js';
+import { backends } from '../support/database.js';
+import { databaseInTests } from '../support/database-in-tests.js';
 import { Scenario } from '../support/storage-scenario.js';
 
 describe.each(backends)('lists of threads on %s', (kind) => {
-  let database: Awaited<ReturnType<typeof openDriver>>;
-  let storage: Storage;
-  beforeAll(async () => {
-    database = await openDriver(kind);
-    storage = database.storage;
-  });
-  afterAll(() => database.close());
+  const database = databaseInTests(kind);
 
   const walk = async (asked: Omit<ListThreads, 'after' | 'limit'>, limit: number) => {
     const all: ThreadRecord[] = [];
     for (let after: ListThreads['after'] = null; ;) {
-      const page = await storage.threads.list({ ...asked, after, limit });
+      const page = await database.storage.threads.list({ ...asked, after, limit });
       expect(page.threads.length).toBeLessThanOrEqual(limit);
       all.push(...page.threads);
       if (page.next === null) return all;
@@ -28,9 +23,10 @@ describe.each(backends)('lists of threads on %s', (kind) => {
   test('A8 a walk gives every living thread of the tenant once, newest first, whatever the page', async () => {
     const tenant = 'walked';
     const names = ['a', 'b', 'c', 'd', 'e'];
-    for (const threadId of names) await storage.threads.create({ thread: { tenant, threadId } });
-    await storage.threads.create({ thread: { tenant: 'other', threadId: 'a' } });
-    await storage.threads.delete({ tenant, threadId: 'c' });
+    for (const threadId of names)
+      await database.storage.threads.create({ thread: { tenant, threadId } });
+    await database.storage.threads.create({ thread: { tenant: 'other', threadId: 'a' } });
+    await database.storage.threads.delete({ tenant, threadId: 'c' });
     const whole = await walk({ tenant }, 200);
     expect(ids(whole).toSorted()).toEqual(['a', 'b', 'd', 'e']);
     const times = whole.map(({ createdAtMs }) => createdAtMs);
@@ -42,7 +38,7 @@ describe.each(backends)('lists of threads on %s', (kind) => {
 
   test('A8 status and graph filter as the thread itself says them, and a busy one names its turn', async () => {
     const tenant = 'filtered';
-    const at = (threadId: string) => new Scenario(storage, { tenant, threadId });
+    const at = (threadId: string) => new Scenario(database.storage, { tenant, threadId });
     const [idle, asking, waiting, running] = [at('idle'), at('asks'), at('waits'), at('runs')];
     await idle.committed({ graph: 'tools' });
     await asking.committed({}, { kind: 'interrupted', interrupts: [{ id: 'i', value: 1 }] });
@@ -59,7 +55,7 @@ describe.each(backends)('lists of threads on %s', (kind) => {
     expect(ids(await list({ graph: 'tools' })).toSorted()).toEqual(['idle', 'waits']);
     expect(ids(await list({ graph: 'tools', status: 'busy' }))).toEqual(['waits']);
     for (const thread of await list({})) {
-      expect(thread).toEqual(await storage.threads.get(thread.thread));
+      expect(thread).toEqual(await database.storage.threads.get(thread.thread));
     }
     expect((await idle.record()).open).toBeNull();
     expect((await waiting.record()).open).toMatchObject({
@@ -68,7 +64,7 @@ describe.each(backends)('lists of threads on %s', (kind) => {
     expect((await running.record()).open).toMatchObject({
       ...{ turnId: turn.turnId, seq: 1, status: 'running', attempts: 2 },
     });
-    expect(await storage.turns.countOpen()).toMatchObject([
+    expect(await database.storage.turns.countOpen()).toMatchObject([
       { graph: 'agent', status: 'running', count: 1 },
       { graph: 'tools', status: 'pending', count: 2 },
     ]);

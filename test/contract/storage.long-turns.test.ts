@@ -1,10 +1,11 @@
 /** A long turn is read in pieces: the same bytes as the row read whole, on every backend (S4, P9). */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { longBytes, longEnd } from '../../api/long-reply.js';
 import { places } from '../../api/places.js';
 import { noText, traced } from '../../contracts/text-trace.js';
 import { replyJson } from '../../api/turn-reply.js';
-import { backends, openDatabase, type TestDatabase } from '../support/database.js';
+import { backends } from '../support/database.js';
+import { databaseInTests } from '../support/database-in-tests.js';
 import { Scenario } from '../support/storage-scenario.js';
 
 /** No piece of it looks like another, and characters of one to four bytes fall on every border. */
@@ -12,11 +13,7 @@ const words = Array.from({ length: 10_000 }, (_, i) => `${i} "é\n漢👩‍👩
 const said = [words.slice(0, 8_000).join(''), words.slice(8_000).join('')] as const;
 
 describe.each(backends)('long turns on %s', (kind) => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await openDatabase(kind);
-  });
-  afterAll(() => database.close());
+  const database = databaseInTests(kind);
 
   const longTurn = async (s: Scenario) => {
     const { turnId } = await s.committed(

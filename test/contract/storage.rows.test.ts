@@ -1,20 +1,17 @@
 /** What stands in the tables of the saver after each way a turn can go (P5, P6, P8). */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { FlushRows } from '../../storage/saver/port.js';
 import { storageOn } from '../../storage/storage-on.js';
 import { query, type Driver, type Tx } from '../../storage/tx.js';
-import { backends, openDriver } from '../support/database.js';
+import { backends } from '../support/database.js';
+import { databaseInTests } from '../support/database-in-tests.js';
 import { rowsAt, Scenario, stepAt } from '../support/storage-scenario.js';
 
 const contentTables = ['et_checkpoints', 'et_deltas', 'et_writes', 'et_drafts', 'et_keys'];
 
 describe.each(backends)('saver rows on %s', (kind) => {
-  let database: Awaited<ReturnType<typeof openDriver>>;
-  beforeAll(async () => {
-    database = await openDriver(kind);
-  });
-  afterAll(() => database.close());
+  const database = databaseInTests(kind);
 
   const rowsOf = (s: Scenario, table: string, what: string): Promise<readonly string[]> =>
     database.driver.read(function* (): Tx<readonly string[]> {

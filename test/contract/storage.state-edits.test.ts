@@ -8,7 +8,7 @@ import {
   messagesStateReducer,
   StateGraph,
 } from '@langchain/langgraph';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { EditInput, RunInput } from '../../contracts/turn-input.js';
 import { isEdit } from '../../contracts/turn-input.js';
 import { editState } from '../../engine/edit-state.js';
@@ -18,9 +18,10 @@ import { runToStop } from '../../engine/run-to-stop.js';
 import { checkState } from '../../storage/fsck/check-state.js';
 import { checkFacts } from '../../storage/fsck/check-thread.js';
 import { readFacts } from '../../storage/fsck/facts.js';
-import type { Settled, Storage } from '../../storage/port.js';
+import type { Settled } from '../../storage/port.js';
 import { modules, runOf } from '../engine/drive.js';
-import { backends, openDriver } from '../support/database.js';
+import { backends } from '../support/database.js';
+import { databaseInTests } from '../support/database-in-tests.js';
 import { SaverThread, type OpenedTurn } from '../support/saver-run.js';
 
 const State = Annotation.Root({
@@ -178,13 +179,7 @@ class EditThread extends SaverThread {
 }
 
 describe.each(backends)('edits of the state on %s', (kind) => {
-  let database: Awaited<ReturnType<typeof openDriver>>;
-  let storage: Storage;
-  beforeAll(async () => {
-    database = await openDriver(kind);
-    storage = database.storage;
-  });
-  afterAll(() => database.close());
+  const database = databaseInTests(kind);
   /** What `everthread fsck` finds. */
   const findings = ({ thread }: EditThread) =>
     database.driver.read(function* () {
@@ -193,7 +188,7 @@ describe.each(backends)('edits of the state on %s', (kind) => {
       return [...checkFacts(facts), ...(yield* checkState(thread, facts.row))];
     });
   const begun = (graph?: PregelGraph): Promise<EditThread> =>
-    new EditThread(storage).created(graph);
+    new EditThread(database.storage).created(graph);
 
   test('F5 an update goes through the reducers, is a version of its own, once, whoever is lost; later turns see it', async () => {
     const s = await begun();
@@ -277,7 +272,7 @@ describe.each(backends)('edits of the state on %s', (kind) => {
       expect(await s.settleStop(zombie, late)).toEqual({ kind: 'fence_lost' });
       expect(await s.settleStop(heir, own)).toMatchObject({ version: version + 1 });
     }
-    await storage.threads.delete(s.thread);
+    await database.storage.threads.delete(s.thread);
     expect(await s.accept({ input: reset(1) })).toEqual({ kind: 'not_found' });
   });
 
@@ -297,7 +292,7 @@ describe.each(backends)('edits of the state on %s', (kind) => {
     expect((await s.state()).log).toEqual([
       ...['plan one', 'no question', 'plan four', 'no question', 'mine'],
     ]);
-    const history = await storage.threads.history(s.thread, null, 20);
+    const history = await database.storage.threads.history(s.thread, null, 20);
     expect(history?.map(({ version }) => version)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
     expect(await findings(s)).toEqual([]);
   });
@@ -338,10 +333,10 @@ describe.each(backends)('edits of the state on %s', (kind) => {
     expect(await s.asked()).toEqual(['one', 'two', 'three', 'four']);
     expect(await s.leftBehind()).toEqual([4]);
     const lost = await s.turn({ input: { kind: 'message', text: 'lost', fromVersion: 1 } });
-    await storage.turns.cancel(s.thread, lost.turnId);
+    await database.storage.turns.cancel(s.thread, lost.turnId);
     await s.do({ kind: 'message', text: 'last', fromVersion: 4 });
     expect(await s.asked()).toEqual(['one', 'other', 'last']);
-    const history = await storage.threads.history(s.thread, null, 3);
+    const history = await database.storage.threads.history(s.thread, null, 3);
     expect(history).toMatchObject([
       { version: 7, fromVersion: 4, leftBehind: false },
       { version: 6, fromVersion: null, leftBehind: true },

@@ -1,8 +1,9 @@
 /** DESIGN 5: the transition table, total over state and event. Settled states are final. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { SettledStatus, TurnStatus } from '../../contracts/protocol.js';
-import type { Claim, Storage } from '../../storage/port.js';
-import { backends, openDatabase, type TestDatabase } from '../support/database.js';
+import type { Claim } from '../../storage/port.js';
+import { backends } from '../support/database.js';
+import { databaseInTests } from '../support/database-in-tests.js';
 import { reply, Scenario, stepAt } from '../support/storage-scenario.js';
 
 type TurnEvent =
@@ -52,31 +53,26 @@ const table: Record<TurnStatus, Record<TurnEvent, TurnStatus>> = {
 const failure = { code: 'node_error', message: 'broke' } as const;
 
 describe.each(backends)('turn states on %s', (kind) => {
-  let database: TestDatabase;
-  let storage: Storage;
-  beforeAll(async () => {
-    database = await openDatabase(kind);
-    storage = database.storage;
-  });
-  afterAll(() => database.close());
+  const database = databaseInTests(kind);
 
   const apply: Record<TurnEvent, (s: Scenario, turnId: string, claim: Claim) => Promise<unknown>> =
     {
       claim: (s) => s.claim(),
-      flush: (_, __, claim) => storage.claims.flush(claim, stepAt(1, 1)),
-      commit: (_, __, claim) => storage.claims.settle(claim, reply(claim), null),
+      flush: (_, __, claim) => database.storage.claims.flush(claim, stepAt(1, 1)),
+      commit: (_, __, claim) => database.storage.claims.settle(claim, reply(claim), null),
       interrupt: (_, __, claim) =>
-        storage.claims.settle(claim, reply(claim, { kind: 'interrupted' }), null),
-      fail: (_, __, claim) => storage.claims.settle(claim, { kind: 'failed', failure }, null),
-      failTry: (_, __, claim) => storage.claims.failTry(claim, failure, 100),
-      lastTry: (_, __, claim) => storage.claims.failTry(claim, failure, 1),
-      yield: (_, __, claim) => storage.claims.yield(claim),
+        database.storage.claims.settle(claim, reply(claim, { kind: 'interrupted' }), null),
+      fail: (_, __, claim) =>
+        database.storage.claims.settle(claim, { kind: 'failed', failure }, null),
+      failTry: (_, __, claim) => database.storage.claims.failTry(claim, failure, 100),
+      lastTry: (_, __, claim) => database.storage.claims.failTry(claim, failure, 1),
+      yield: (_, __, claim) => database.storage.claims.yield(claim),
       staleCommit: (_, __, claim) =>
-        storage.claims.settle({ ...claim, fence: claim.fence - 1 }, reply(claim), null),
-      cancel: (s, turnId) => storage.turns.cancel(s.thread, turnId),
+        database.storage.claims.settle({ ...claim, fence: claim.fence - 1 }, reply(claim), null),
+      cancel: (s, turnId) => database.storage.turns.cancel(s.thread, turnId),
       rollback: (s) => s.accept({ multitask: 'rollback' }),
       cutOff: (s) => s.accept({ multitask: 'interrupt' }),
-      delete: (s) => storage.threads.delete(s.thread),
+      delete: (s) => database.storage.threads.delete(s.thread),
     };
   const lead: Record<TurnStatus, readonly TurnEvent[]> = {
     pending: [],
@@ -94,7 +90,7 @@ describe.each(backends)('turn states on %s', (kind) => {
     ),
   );
   test.each(cells)('T3 settled is final: %s, then %s, is %s', async (state, event, next) => {
-    const s = new Scenario(storage);
+    const s = new Scenario(database.storage);
     const { turnId, seq, epoch } = await s.turn();
     const claim = { thread: s.thread, turnId, seq, epoch, fence: 1 };
     for (const step of lead[state]) await apply[step](s, turnId, claim);
