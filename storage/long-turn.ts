@@ -13,6 +13,7 @@ export function* glanceAt(
   maxBytes: number,
 ): Tx<TurnGlance | undefined> {
   const thread = yield* readThread(key);
+  if (thread === undefined) return undefined;
   const row = yield* first<GlanceRow>(glanced, turnId, key.tenant, key.threadId, maxBytes);
   if (row === undefined) return undefined;
   const over = isOver(thread, row.epoch);

@@ -11,6 +11,7 @@ import type { SpokenTrace } from '../contracts/text-trace.js';
 import type { ThreadKey, TurnStatus } from '../contracts/protocol.js';
 import type { FactVectors, MemoryStore } from '../memory/store.js';
 import type { Accepted, AcceptTurn } from './accept-port.js';
+import type { AskedThread } from './asked-thread.js';
 import type { ClaimedTurn, ClaimStore } from './claim-port.js';
 import type { ErasureStore } from './erasure-port.js';
 import type {
@@ -71,6 +72,7 @@ export type Multitask = 'enqueue' | 'reject' | 'interrupt' | 'rollback';
 
 export type { TurnInput } from '../contracts/turn-input.js';
 export type { AcceptTurn, Accepted, MovedTurn } from './accept-port.js';
+export type { AskedThread } from './asked-thread.js';
 
 /** One turn's row. JSON columns come as stored text, so a replay is the same bytes. */
 export interface TurnRecord {
@@ -122,9 +124,9 @@ export interface TurnStore {
   /** Looks an accept of unknown outcome up by turn id, in any epoch, under the thread lock (P9). */
   findAccepted(thread: ThreadKey, turnId: string): Promise<TurnRecord | undefined>;
   /** A turn of any epoch of this thread; one of a dead epoch reads as `aborted` without content. */
-  get(thread: ThreadKey, turnId: string): Promise<TurnRecord | undefined>;
+  get(thread: AskedThread, turnId: string): Promise<TurnRecord | undefined>;
   /** As `get`, for who holds no long text: more than `maxBytes` of reply and messages is left out. */
-  glance(thread: ThreadKey, turnId: string, maxBytes: number): Promise<TurnGlance | undefined>;
+  glance(thread: AskedThread, turnId: string, maxBytes: number): Promise<TurnGlance | undefined>;
   /** `length` characters (code points) of a part, '' behind its end; undefined when the thread is deleted. */
   piece(
     thread: ThreadKey,
@@ -141,7 +143,7 @@ export interface TurnStore {
   /** Marks that somebody listens, to these stream modes too (DESIGN 15.2). */
   listen(thread: ThreadKey, turnId: string, modes?: ModeSet): Promise<void>;
   /** P6: settles a pending or running turn `cancelled`, fence + 1. */
-  cancel(thread: ThreadKey, turnId: string): Promise<Cancelled>;
+  cancel(thread: AskedThread, turnId: string): Promise<Cancelled>;
 }
 
 // --- gateway: threads -------------------------------------------------------------------------
@@ -205,24 +207,24 @@ export interface ThreadStore {
     input: CreateThread,
   ): Promise<{ readonly kind: 'created' | 'exists'; readonly thread: ThreadRecord }>;
   /** Undefined for a thread that never was, is deleted, or is someone else's: they look the same. */
-  get(thread: ThreadKey): Promise<ThreadRecord | undefined>;
+  get(thread: AskedThread): Promise<ThreadRecord | undefined>;
   /** The tenant's threads that are not deleted, newest first. */
   list(asked: ListThreads): Promise<ThreadPage>;
   messages(
-    thread: ThreadKey,
+    thread: AskedThread,
     after: MessageCursor | null,
     limit: number,
   ): Promise<MessagePage | undefined>;
-  state(thread: ThreadKey): Promise<StateView | undefined>;
+  state(thread: AskedThread): Promise<StateView | undefined>;
   /** Reads one channel of the committed state and nothing of the others: as cheap in a long thread as in a new one. */
-  channel(thread: ThreadKey, name: string): Promise<ChannelView | undefined>;
+  channel(thread: AskedThread, name: string): Promise<ChannelView | undefined>;
   history(
-    thread: ThreadKey,
+    thread: AskedThread,
     beforeVersion: number | null,
     limit: number,
   ): Promise<readonly HistoryEntry[] | undefined>;
   /** P8, in one transaction; repeatable. */
-  delete(thread: ThreadKey): Promise<Deleted>;
+  delete(thread: AskedThread): Promise<Deleted>;
 }
 
 // --- worker -----------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 /** Looks at one thread or many: each with the turn that runs or is next. A deleted one looks like one that never was. */
-import type { ThreadKey } from '../contracts/protocol.js';
+import { seenBy, type AskedThread } from './asked-thread.js';
 import type {
   ListThreads,
   OpenTurn,
@@ -31,9 +31,10 @@ const listed = `SELECT t.thread_id, ${threadColumns.replaceAll(/\w+/g, 't.$&')},
     AND last.epoch = t.epoch AND last.seq = t.settled_seq
   WHERE t.tenant = $1 AND t.deleted = 0`;
 
-export function* getThread(key: ThreadKey): Tx<ThreadRecord | undefined> {
+export function* getThread(key: AskedThread): Tx<ThreadRecord | undefined> {
   const row = yield* first<ListedRow>(`${listed} AND t.thread_id = $2`, key.tenant, key.threadId);
-  return row === undefined ? undefined : recordOf(key.tenant, row);
+  const seen = seenBy(key, row);
+  return seen === undefined ? undefined : recordOf(key.tenant, seen);
 }
 
 /**

@@ -1,5 +1,6 @@
 /** The thread's row: what every writing transaction locks first (P4), and what follows from it. */
 import type { ThreadKey, TurnStatus } from '../contracts/protocol.js';
+import { seenBy, type AskedThread } from './asked-thread.js';
 import type { Progress } from './port.js';
 import { first, run, type Tx } from './tx.js';
 
@@ -26,19 +27,19 @@ export const threadColumns = `epoch, deleted, version, next_seq, settled_seq, gr
   head_status, interrupts, next_nodes, run_id, created_at_ms, updated_at_ms`;
 
 /** Locks the thread for a writing transaction; undefined when it never was. A deleted one still has its row. */
-export const lockThread = (thread: ThreadKey): Tx<ThreadRow | undefined> =>
-  first<ThreadRow>(
-    `SELECT ${threadColumns} FROM et_threads WHERE tenant = $1 AND thread_id = $2 {for update}`,
-    thread.tenant,
-    thread.threadId,
-  );
+export const lockThread = (thread: AskedThread): Tx<ThreadRow | undefined> =>
+  threadRow(thread, ' {for update}');
 
-export const readThread = (thread: ThreadKey): Tx<ThreadRow | undefined> =>
-  first<ThreadRow>(
-    `SELECT ${threadColumns} FROM et_threads WHERE tenant = $1 AND thread_id = $2`,
+export const readThread = (thread: AskedThread): Tx<ThreadRow | undefined> => threadRow(thread, '');
+
+function* threadRow(thread: AskedThread, lock: string): Tx<ThreadRow | undefined> {
+  const row = yield* first<ThreadRow>(
+    `SELECT ${threadColumns} FROM et_threads WHERE tenant = $1 AND thread_id = $2${lock}`,
     thread.tenant,
     thread.threadId,
   );
+  return seenBy(thread, row);
+}
 
 /** The epoch is over: nothing of it is written or shown any more (P8). */
 export const isOver = (row: ThreadRow | undefined, epoch: number): boolean =>

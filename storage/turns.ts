@@ -18,6 +18,7 @@ function* turnUnder(
   turnId: string,
 ): Tx<TurnRecord | undefined> {
   const row = yield* thread;
+  if (row === undefined) return undefined;
   const turn = yield* turnById(key, turnId);
   return turn === undefined ? undefined : recordOf(turn, isOver(row, turn.epoch));
 }

@@ -48,9 +48,9 @@ export async function listThreads(gateway: Gateway, req: Request, res: Response)
 
 /** P2: a wake may be repeated. It runs what is next and starts nothing of its own. */
 export async function wakeThread(gateway: Gateway, req: Request, res: Response): Promise<void> {
-  const thread = await pathThread(gateway, req, res, 'update');
-  const found = await gateway.storage.threads.get(thread);
+  const found = await gateway.storage.threads.get(await pathThread(gateway, req, res, 'update'));
   if (found === undefined) throw unknownThread();
+  const { thread } = found;
   const ids = { thread_id: thread.threadId, ...(found.open && { turn_id: found.open.turnId }) };
   if (found.open === null) {
     res.json({ ...ids, woken: false } satisfies WakeReply);

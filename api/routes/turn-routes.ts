@@ -11,9 +11,8 @@ import {
   type TurnRequest,
   turnRequestSchema,
 } from '../../contracts/http.schema.js';
-import type { ThreadKey } from '../../contracts/protocol.js';
 import type { RunInput } from '../../contracts/turn-input.js';
-import type { TurnRecord } from '../../storage/port.js';
+import type { AskedThread, TurnRecord } from '../../storage/port.js';
 import { parseBody } from '../body.js';
 import type { Gateway } from '../gateway.js';
 import { longBytes } from '../long-reply.js';
@@ -143,7 +142,7 @@ async function findTurn<T>(
   gateway: Gateway,
   req: Request,
   res: Response,
-  read: (thread: ThreadKey, turnId: string) => Promise<T | undefined>,
+  read: (thread: AskedThread, turnId: string) => Promise<T | undefined>,
 ): Promise<T> {
   const thread = await pathThread(gateway, req, res);
   const turn = await read(thread, turnIdOf(req, res));
