@@ -13,6 +13,7 @@ import {
   type ThreadRow,
 } from './thread-row.js';
 import { recordOf, turnBySeq, turnColumns, type TurnRow } from './turn-row.js';
+import { turnOfVersion } from './version-row.js';
 import { first, run, type Tx } from './tx.js';
 
 type Refusal = Exclude<Accepted, { readonly kind: 'accepted' | 'attached' }>;
@@ -26,6 +27,7 @@ type Base = Pick<
   | 'graph'
   | 'user_id'
   | 'head_status'
+  | 'head_seq'
   | 'interrupts'
 >;
 
@@ -68,6 +70,7 @@ const emptyThread = (row: ThreadRow | undefined): Base => ({
   graph: null,
   user_id: null,
   head_status: null,
+  head_seq: null,
   interrupts: null,
 });
 
@@ -124,10 +127,7 @@ function* refusalOf(input: AcceptTurn, base: Base): Tx<Refusal | undefined> {
 function* takesAnswer(input: AcceptTurn, base: Base): Tx<boolean> {
   const version = startsAt(input.input);
   if (version === undefined) return !hasUnsettled(base) && base.head_status === 'interrupted';
-  const found = yield* first<{ status: string }>(
-    `SELECT status FROM et_turns WHERE tenant = $1 AND thread_id = $2 AND epoch = $3 AND version = $4`,
-    ...[input.thread.tenant, input.thread.threadId, base.epoch, version],
-  );
+  const found = yield* turnOfVersion(input.thread, base, version);
   return found?.status === 'interrupted';
 }
 

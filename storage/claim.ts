@@ -11,6 +11,7 @@ import { settleFailed } from './settle-turn.js';
 import { hasUnsettled, lockThread, progressOf, type ThreadRow } from './thread-row.js';
 import { atPlace } from './turn-row.js';
 import { first, run, type Tx } from './tx.js';
+import { turnOfVersion, type VersionRow } from './version-row.js';
 
 interface OpenTurn {
   readonly turn_id: string;
@@ -62,7 +63,7 @@ export function* claimTurn(input: {
   reachCrashPoint('in-claim', key.threadId);
   const failure = whyNot(thread, turn, history, limits);
   if (failure !== undefined) return yield* refused(claim, failure);
-  const forked = yield* forkedFrom(claim, turn);
+  const forked = yield* forkedFrom(claim, thread, turn);
   if (forked === 'gone') return yield* refused(claim, noSuchVersion);
   const leftMs = limits.turnTimeoutMs - history.spentMs;
   return { kind: 'claimed', turn: claimedTurn({ claim, thread, turn, leftMs, forked }) };
@@ -74,24 +75,22 @@ function* refused(claim: Claim, failure: Failure): Tx<Claimed> {
   return { kind: 'failed', claim, code: failure.code, after };
 }
 
-interface Forked {
-  readonly seq: number;
-  readonly checkpoint_id: string;
-  readonly status: string;
-  readonly interrupts: string | null;
-}
+/** Its state is there. */
+type Forked = VersionRow & { readonly checkpoint_id: string };
 
 /** The earlier version that a turn asks to go on from; undefined when it stands on the head, as most do. */
-function* forkedFrom(claim: Claim, turn: OpenTurn): Tx<Forked | 'gone' | undefined> {
+function* forkedFrom(
+  claim: Claim,
+  thread: ThreadRow,
+  turn: OpenTurn,
+): Tx<Forked | 'gone' | undefined> {
   const version = startsAt(turn.input);
   if (version === undefined) return undefined;
-  const found = yield* first<Forked>(
-    `SELECT seq, checkpoint_id, status, interrupts FROM et_turns
-     WHERE tenant = $1 AND thread_id = $2 AND epoch = $3 AND version = $4 AND checkpoint_id IS NOT NULL`,
-    ...[claim.thread.tenant, claim.thread.threadId, claim.epoch, version],
-  );
-  return found ?? 'gone';
+  const found = yield* turnOfVersion(claim.thread, thread, version);
+  return found !== undefined && hasState(found) ? found : 'gone';
 }
+
+const hasState = (row: VersionRow): row is Forked => row.checkpoint_id !== null;
 
 const noSuchVersion: Failure = {
   code: 'base_changed',

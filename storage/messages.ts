@@ -7,7 +7,8 @@ import type { MessageCursor, MessagePage, TurnInput } from './port.js';
 import { readCheckpoint } from './saver/rows.js';
 import { valuesOf } from './saver/state-view.js';
 import { liveThread } from './threads.js';
-import { first, query, type Tx } from './tx.js';
+import { query, type Tx } from './tx.js';
+import { turnOfVersion } from './version-row.js';
 
 type Entry = MessagePage['messages'][number];
 interface TurnMessages {
@@ -16,6 +17,7 @@ interface TurnMessages {
   readonly messages: string | null;
   readonly input: string;
   readonly checkpoint_id: string | null;
+  readonly version: number;
   readonly base: number;
 }
 
@@ -65,7 +67,8 @@ function* collect({ key, epoch, span, from, enough }: Part, found: Placed[]): Tx
   let seq = Math.max(from.seq, span.fromSeq);
   for (;;) {
     const turns = yield* query<TurnMessages>(
-      `SELECT seq, turn_id, messages, input, checkpoint_id, COALESCE(from_version, version - 1) AS base
+      `SELECT seq, turn_id, messages, input, checkpoint_id, version,
+         COALESCE(from_version, version - 1) AS base
        FROM et_turns
        WHERE tenant = $1 AND thread_id = $2 AND epoch = $3 AND seq >= $4 AND seq < $5 AND version <= $6
        ORDER BY seq LIMIT $7`,
@@ -87,12 +90,8 @@ function* collect({ key, epoch, span, from, enough }: Part, found: Placed[]): Tx
 /** A turn cut off by `interrupt` stored no reply: it has said what its state holds beyond the one that it went on from. */
 function* messagesOf(where: Where, turn: TurnMessages): Tx<readonly TranscriptMessage[]> {
   if (turn.messages !== null) return JSON.parse(turn.messages) as TranscriptMessage[];
-  const base = yield* first<{ seq: number; checkpoint_id: string | null }>(
-    `SELECT seq, checkpoint_id FROM et_turns
-     WHERE tenant = $1 AND thread_id = $2 AND epoch = $3 AND seq < $4 AND version = $5
-     ORDER BY seq DESC LIMIT 1`,
-    ...[where.key.tenant, where.key.threadId, where.epoch, turn.seq, turn.base],
-  );
+  const later = { epoch: where.epoch, version: turn.version, head_seq: turn.seq };
+  const base = yield* turnOfVersion(where.key, later, turn.base);
   const before = base === undefined ? undefined : yield* stateAt(where, base);
   const { messages } = turnOutput(yield* stateAt(where, turn), before, turn.turn_id);
   if (messages.length > 0) return messages;
