@@ -18,10 +18,10 @@ export function startExpirer(
   ttl: ProjectConfig['threadTtl'],
 ): () => Promise<void> {
   if (ttl === undefined) return () => Promise.resolve();
-  return startRounds(async () => {
+  return startRounds(async (ending) => {
     try {
       let threads = 0;
-      for (let last = mostAtOnce; last === mostAtOnce; threads += last)
+      for (let last = mostAtOnce; last === mostAtOnce && !ending.aborted; threads += last)
         last = await erasure.expire(ttl.idleMs, mostAtOnce);
       if (threads > 0) log.info({ threads }, 'deleted threads whose time was over');
     } catch (error) {

@@ -45,9 +45,10 @@ export function startStoreSweeper(
   everyMs: number | null,
 ): () => Promise<void> {
   if (everyMs === null) return () => Promise.resolve();
-  return startRounds(async () => {
+  return startRounds(async (ending) => {
     try {
-      while ((await storage.graphStore.sweep(mostAtOnce)) === mostAtOnce);
+      for (let last = mostAtOnce; last === mostAtOnce && !ending.aborted;)
+        last = await storage.graphStore.sweep(mostAtOnce);
     } catch (error) {
       const name = error instanceof Error ? error.name : 'unknown';
       log.warn({ error: name }, 'could not sweep items of graphs');
