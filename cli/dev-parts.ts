@@ -9,6 +9,7 @@ import type { StorageTarget } from '../storage/open.js';
 import { localRelay } from '../storage/relay-local.js';
 import { connectTemporal, openTemporal } from '../temporal/connection.js';
 import type { TemporalConnection } from '../temporal/connection.js';
+import { watchQueues } from '../temporal/queue-states.js';
 import { installRuntime } from '../temporal/runtime.js';
 import { temporalWaker } from '../temporal/waker.js';
 import { openTracing, type Tracing } from '../tracing/tracing.js';
@@ -53,8 +54,10 @@ export async function startParts(config: Config, given: DevParts): Promise<Dev> 
   const worked = done.then(() => new Promise<never>(() => undefined));
   const broken = Promise.race([worked, replaced]);
   broken.catch(() => undefined); // whoever waits is told; nobody need wait
+  const queues = watchQueues(link, { taskQueue, places: served.places });
+  metrics.countQueues(queues);
   const gateway = await startGatewaySide(
-    { storage, relay, wake, graphs: served, temporal: link, log, metrics, tracing },
+    { storage, relay, wake, graphs: served, queues, temporal: link, log, metrics, tracing },
     config,
   );
   parts.add(gateway, () => gateway.close());

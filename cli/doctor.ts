@@ -5,13 +5,16 @@ import { liveEnvironment, readEnvironment, valueOf } from '../config/env.js';
 import { examine } from '../engine/project/examine.js';
 import type { Finding } from '../engine/project/examine.js';
 import pc from 'picocolors';
+import { queueFindings } from './doctor-queues.js';
 
 /** @returns 1 when something will not work */
 export async function doctor(folder: string | undefined, flags: { json?: true }): Promise<number> {
   const env = readEnvironment({ withDotenv: false });
   const place = folder ?? valueOf(env, 'EVERTHREAD_CONFIG') ?? '.';
   const file = place.endsWith('.json') ? place : path.join(place, 'langgraph.json');
-  const report = await examine(path.resolve(file), liveEnvironment());
+  const examined = await examine(path.resolve(file), liveEnvironment());
+  const queues = await queueFindings(path.resolve(file), env);
+  const report = { ...examined, findings: [...examined.findings, ...queues] };
   const failed = report.findings.some(({ kind }) => kind === 'fails');
   if (flags.json === true) {
     process.stdout.write(`${JSON.stringify({ works: !failed, ...report }, null, 2)}\n`);

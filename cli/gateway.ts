@@ -7,12 +7,14 @@ import { postgresRelay } from '../storage/relay-postgres.js';
 import { watchStore } from '../storage/store-watch.js';
 import { openTemporal } from '../temporal/connection.js';
 import { temporalFromEnvironment } from '../temporal/environment.js';
+import { watchQueues } from '../temporal/queue-states.js';
 import { installRuntime } from '../temporal/runtime.js';
 import { temporalWaker } from '../temporal/waker.js';
 import { openTracing } from '../tracing/tracing.js';
 import { servedNames } from '../worker/graphs.js';
 import { listenEarly } from './gateway-side.js';
 import { stack } from '../config/stack.js';
+import { placesIn } from './project-places.js';
 
 export interface RunningGateway {
   readonly url: string;
@@ -70,8 +72,11 @@ export async function startGateway(
     parts.add(relay, () => relay.close());
     const link = openTemporal({ ...settings, interceptors: tracing.client });
     parts.add(link, () => link.close());
-    const wake = temporalWaker(link, { taskQueue: config.taskQueue, store });
-    early.serve({ storage, relay, wake, graphs, temporal: link, log, metrics, tracing });
+    const { taskQueue } = config;
+    const wake = temporalWaker(link, { taskQueue, store });
+    const queues = watchQueues(link, { taskQueue, places: await placesIn(config.graphConfig) });
+    metrics.countQueues(queues);
+    early.serve({ storage, relay, wake, graphs, queues, temporal: link, log, metrics, tracing });
     parts.add(early, () => early.close()); // requests end before what they need
     const watch = watchStore(storage);
     parts.add(watch, () => watch.stop());

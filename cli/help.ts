@@ -236,7 +236,8 @@ Examples:
 
 export const doctor = `
 Reads langgraph.json, loads its graphs as "everthread dev" would, and says what will work, with the
-versions of LangGraph that it finds. Exit code 1 when something will not work.
+versions of LangGraph that it finds. Exit code 1 when something will not work. With TEMPORAL_ADDRESS
+(and EVERTHREAD_TASK_QUEUE) also who serves each task queue that its graphs live on.
 
 Examples:
   everthread doctor

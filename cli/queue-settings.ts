@@ -1,7 +1,7 @@
 /** `--queue-rate` and `--tenant-weight` of `everthread setup`. */
 import { mainQueue, taskQueueOf } from '../contracts/task-queues.js';
-import { readProjectConfig } from '../engine/project/project-config.js';
 import type { QueueSetting } from '../temporal/queue-config.js';
+import { placesIn } from './project-places.js';
 
 export interface QueueFlags {
   readonly queueRate?: readonly string[];
@@ -16,7 +16,7 @@ export async function queueSettings(
   if (queueRate.length === 0 && tenantWeight.length === 0) return [];
   const rates = pairs('--queue-rate', 'gpu=5', queueRate);
   const weights = pairs('--tenant-weight', 'acme=3', tenantWeight);
-  const named = await queuesNamed(project.graphConfig);
+  const named = [...new Set((await placesIn(project.graphConfig)).values())];
   for (const name of rates.keys()) {
     if (name === mainQueue)
       throw new Error(
@@ -40,12 +40,6 @@ export async function queueSettings(
       },
     ];
   });
-}
-
-async function queuesNamed(graphConfig: string | null): Promise<readonly string[]> {
-  if (graphConfig === null) return [];
-  const { graphs } = await readProjectConfig(graphConfig);
-  return [...new Set(Object.values(graphs).flatMap(({ taskQueue: q }) => (q ? [q] : [])))];
 }
 
 function pairs(

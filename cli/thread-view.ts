@@ -68,6 +68,7 @@ export function threadLines(
             'turn',
             `${turn.turn_id} (seq ${turn.seq}), ${turn.status}, accepted ${ago(turn.accepted_at, nowMs)} ago, ${attempts(turn.attempts)}`,
           ] as const,
+          ...(turn.unserved_queue === undefined ? [] : [['waits', waitsFor(turn)] as const]),
         ]),
   ];
   const lines = facts.map(([name, value]) => `${paint.dim(name.padEnd(8))} ${printable(value)}`);
@@ -80,6 +81,12 @@ export function threadLines(
 
 const questions = (count: number): string =>
   count === 1 ? 'one question (answer it with `everthread chat`)' : `${count} questions`;
+
+/** A worker that stops runs to the end what it has, and asks for nothing more. */
+const waitsFor = ({ status, unserved_queue: queue }: NonNullable<ThreadReply['turn']>): string =>
+  status === 'pending'
+    ? `for a worker on queue ${queue}; none polls`
+    : `unless its worker still runs it, for one on queue ${queue}; none polls`;
 
 /** The first attempt is no news. */
 const tries = (count: number): string => (count > 1 ? `, ${attempts(count)}` : '');

@@ -9,3 +9,15 @@ export const mainQueue = 'main';
  */
 export const taskQueueOf = (main: string, name: string): string =>
   name === mainQueue ? main : `${main}.${name}`;
+
+/** A task queue and who serves it, as Temporal tells it. */
+export interface QueueState {
+  /** Short. */
+  readonly name: string;
+  /** As Temporal knows it. */
+  readonly taskQueue: string;
+  /** Worker processes that ask it for turns. One that was killed counts for a minute more. */
+  readonly workers: number;
+  /** Tasks that wait for one of them, about: those that have waited too long and were asked for anew count for a while. */
+  readonly backlog: number;
+}

@@ -60,6 +60,8 @@ const gatewayMeters = ({ counter, gauge, timer }: Makers) => ({
   refused: counter('turns_refused_total', 'Turns refused at accept', 'reason'),
   openTurns: gauge('open_turns', 'Turns of the store that are not settled', 'graph', 'status'),
   oldestOpen: gauge('oldest_open_turn_seconds', 'Age of the oldest of them', 'graph', 'status'),
+  queueBacklog: gauge('queue_backlog', 'Tasks that wait on a task queue, about', 'queue'),
+  queueWorkers: gauge('queue_workers', 'Workers that ask a task queue for turns', 'queue'),
   requests: counter('http_requests_total', 'Requests answered', 'method', 'route', 'status'),
   requestTime: timer(
     'http_request_seconds',

@@ -2,6 +2,7 @@
 import type { RequestListener } from 'node:http';
 import type { Relay } from '../contracts/frames.js';
 import type { ListenToRuns } from '../contracts/run-event.js';
+import type { QueueState } from '../contracts/task-queues.js';
 import type { Storage } from '../storage/port.js';
 import type { QueueObserver } from '../storage/relay-queue.js';
 
@@ -24,6 +25,8 @@ export interface Metrics {
   readonly queue: QueueObserver | undefined;
   /** Shows how many turns of the store are open. Gateways do, so that a store is not asked by all. */
   countOpenTurns(turns: Pick<Storage['turns'], 'countOpen'>): void;
+  /** Shows how much waits on each task queue, and who serves it. */
+  countQueues(queues: { states(): Promise<readonly QueueState[]> }): void;
   close(): Promise<void>;
 }
 
@@ -37,6 +40,7 @@ const noMetrics: Metrics = {
   runs: undefined,
   queue: undefined,
   countOpenTurns: () => undefined,
+  countQueues: () => undefined,
   close: () => Promise.resolve(),
 };
 

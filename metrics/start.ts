@@ -2,6 +2,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Relay } from '../contracts/frames.js';
+import type { QueueState } from '../contracts/task-queues.js';
 import type { Storage } from '../storage/port.js';
 import { liveTurns } from './live-turns.js';
 import { createMeters, type Meters } from './meters.js';
@@ -46,6 +47,7 @@ export async function startMetrics(place: MetricsPlace, sdkAddress: string): Pro
       dropped: () => meters.framesDropped.inc(),
     },
     countOpenTurns: (turns) => void meters.readings.push(openTurns(meters, turns)),
+    countQueues: (queues) => void meters.readings.push(taskQueues(meters, queues)),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -86,6 +88,17 @@ const openTurns = (meters: Meters, turns: Pick<Storage['turns'], 'countOpen'>) =
     meters.oldestOpen.set(labels, Math.max(0, oldestMs) / 1000);
   }
 };
+
+/** A Temporal that is away shows as a gap, too. */
+const taskQueues =
+  (meters: Meters, queues: { states(): Promise<readonly QueueState[]> }) => async () => {
+    meters.queueBacklog.reset();
+    meters.queueWorkers.reset();
+    for (const { name: queue, backlog, workers } of await queues.states().catch(() => [])) {
+      meters.queueBacklog.set({ queue }, backlog);
+      meters.queueWorkers.set({ queue }, workers);
+    }
+  };
 
 function explained({ code, message }: NodeJS.ErrnoException, place: MetricsPlace): string {
   const where = `EVERTHREAD_METRICS_PORT ${place.port} on ${place.host}`;

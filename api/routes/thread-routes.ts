@@ -55,8 +55,17 @@ export async function createThread(gateway: Gateway, req: Request, res: Response
 export async function showThread(gateway: Gateway, req: Request, res: Response): Promise<void> {
   const thread = await gateway.storage.threads.get(await pathThread(gateway, req, res));
   if (thread === undefined) throw unknownThread();
-  res.json(threadView(thread));
+  const view = threadView(thread);
+  const queue = await unservedQueue(gateway, thread);
+  res.json(queue === undefined ? view : { ...view, turn: { ...view.turn, unserved_queue: queue } });
 }
+
+/** A turn waits there in silence (Q3). Only of turns that are open, so that reading a thread asks Temporal nothing else. */
+const unservedQueue = async (
+  { queues, graphs }: Gateway,
+  { open, graph }: ThreadRecord,
+): Promise<string | undefined> =>
+  open === null ? undefined : await queues?.unserved(graph ?? graphs.default);
 
 /** P8. The wake lets the open run end; it starts none, and that it fails costs nothing but the run's idle time. */
 export async function deleteThread(gateway: Gateway, req: Request, res: Response): Promise<void> {

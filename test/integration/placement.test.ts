@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { Worker } from '@temporalio/worker';
 import { workflowIdOf } from '../../contracts/protocol.js';
 import type { RunTurnResult } from '../../contracts/protocol.js';
+import { queueStates } from '../../temporal/queue-states.js';
 import type { WorkerSide } from '../../worker/worker-side.js';
 import { bundlePath, durable, loaded } from '../support/durable.js';
 import type { Durable } from '../support/durable.js';
@@ -43,6 +44,14 @@ afterAll(async () => {
 
 const startGpu = async (): Promise<void> => {
   workers.push(await system.startWorker({ queues: ['gpu'], places, placeWaitMs }));
+};
+const gpuState = async () => {
+  const { workflowService } = system.connection.client;
+  const states = await queueStates(workflowService, 'default', {
+    taskQueue: system.taskQueue,
+    places,
+  });
+  return states.find(({ name }) => name === 'gpu');
 };
 const handleOf = (threadId: string, tenant = 'default') =>
   system.connection.client.workflow.getHandle(
@@ -94,7 +103,7 @@ describe('where turns run', () => {
     );
   });
 
-  test('Q1 Q3 without a worker of its queue a turn waits, asks again, and runs when one comes', async () => {
+  test('Q1 Q3 Q6 without a worker of its queue a turn waits, asks again, and runs when one comes', async () => {
     const turn = await system.post('waiting', 'a', far);
     await until('it to be asked for again', async () =>
       (await queuesOf('waiting')).length >= 4 ? true : undefined,
@@ -103,8 +112,10 @@ describe('where turns run', () => {
     expect(await system.storage.turns.get(turn.thread, turn.turnId)).toMatchObject({
       status: 'pending',
     });
+    expect(await gpuState()).toMatchObject({ taskQueue: `${system.taskQueue}.gpu`, workers: 0 });
     await startGpu();
     expect(await system.settled(turn)).toMatchObject({ status: 'committed', response: '1' });
+    expect(await gpuState()).toMatchObject({ workers: 1 });
   });
 
   test('Q1 P8 a deleted thread does not wait for a queue that nobody serves', async () => {

@@ -1,7 +1,8 @@
-// A collector of traces: takes OTLP over HTTP in JSON, as `OTEL_EXPORTER_OTLP_PROTOCOL=http/json` sends it.
+// A collector of traces: takes OTLP over HTTP, as `OTEL_EXPORTER_OTLP_PROTOCOL` `http/json` and `http/protobuf` send it.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { readProtobuf } from './otlp-protobuf.js';
 import { until } from './until.js';
 
 export interface ReceivedSpan {
@@ -33,12 +34,15 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
   const server = createServer((request, response) => {
     void request.toArray().then((chunks) => {
-      const body = Buffer.concat(chunks as Buffer[]).toString('utf8');
-      if (request.url === '/v1/traces' && request.headers['content-type'] === 'application/json') {
-        bodies.push(body);
-        spans.push(...spansOf(JSON.parse(body) as TraceRequest));
+      const body = Buffer.concat(chunks as Buffer[]);
+      const type = request.headers['content-type'] ?? '';
+      const read = request.url === '/v1/traces' ? readers[type] : undefined;
+      if (read !== undefined) {
+        bodies.push(body.toString('utf8'));
+        spans.push(...spansOf(read(body)));
       }
-      response.setHeader('content-type', 'application/json').end('{}');
+      // An empty answer of either kind.
+      response.setHeader('content-type', type).end(type === 'application/json' ? '{}' : '');
     });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -66,8 +70,13 @@ export function above(span: ReceivedSpan, spans: readonly ReceivedSpan[]): reado
   return parent === undefined ? [] : [parent, ...above(parent, spans)];
 }
 
-/** What we read of OTLP's ExportTraceServiceRequest. */
-interface TraceRequest {
+const readers: Readonly<Record<string, (body: Buffer) => TraceRequest>> = {
+  'application/json': (body) => JSON.parse(body.toString('utf8')) as TraceRequest,
+  'application/x-protobuf': readProtobuf,
+};
+
+/** What we read of OTLP's ExportTraceServiceRequest, as JSON has it. */
+export interface TraceRequest {
   readonly resourceSpans: readonly {
     readonly resource: { readonly attributes: readonly KeyValue[] };
     readonly scopeSpans: readonly { readonly spans: readonly OtlpSpan[] }[];
