@@ -210,10 +210,24 @@ function report({ cast, log }: Stage, played: readonly Played[], wrong: readonly
 
 // What this one started ends with it (each has an exit handler), also when it is told to stop.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+const usage = `npm run rehearsal [-- options]: the services of docker-compose.yml as processes, 120 dialogues, and what happens meanwhile
+  --build temporal   builds the Temporal server once, if there is Go: many minutes, then it is in the cache (the default)
+  --build all        the Web UI and Prometheus too
+  --build none       takes what is in the cache, else the CLI's dev server`;
+const { values: flags } = parseArgs({
+  options: {
+    build: { type: 'string', default: 'temporal' },
+    help: { type: 'boolean', default: false },
+  },
+});
+const built = real.buildings.find((name) => name === flags.build);
+if (flags.help || built === undefined) {
+  console.log(usage);
+  process.exit(flags.help ? 0 : 2);
+}
 // Before the limit counts: a first build takes minutes, and may.
 const images = readCompose(await readFile('docker-compose.yml', 'utf8'));
-const { values: flags } = parseArgs({ options: { build: { type: 'boolean', default: false } } });
-const programs = await real.realPrograms(images, { build: flags.build ? 'once' : 'no', say });
+const programs = await real.realPrograms(images, built, say);
 const late = setTimeout(() => {
   console.error(`VIOLATION not over after ${limitMs / 1_000} s`);
   process.exit(1); // every process here ends with this one

@@ -23,14 +23,23 @@ export interface Real {
   prometheus?: Prometheus;
 }
 
-/** Before anything starts: a first build takes minutes. */
-export async function realPrograms(file: readonly Service[], building: Building): Promise<Real> {
+/** What is built where an earlier build has left nothing: all, the Temporal server alone, or nothing. */
+export const buildings = ['all', 'temporal', 'none'] as const;
+export type Built = (typeof buildings)[number];
+
+/** Before anything starts: a first build takes many minutes. */
+export async function realPrograms(
+  file: readonly Service[],
+  built: Built,
+  say: Building['say'],
+): Promise<Real> {
   const programs = new Map<string, Programs>();
-  for (const [name, build] of Object.entries(kinds)) {
+  for (const [name, programsOf] of Object.entries(kinds)) {
     const image = file.find((service) => service.name === name)?.image;
-    if (image !== undefined) programs.set(name, await build(image, building));
+    const build = built === 'all' || built === name ? 'once' : 'no';
+    if (image !== undefined) programs.set(name, await programsOf(image, { build, say }));
   }
-  return { programs, say: building.say };
+  return { programs, say };
 }
 
 /** The schema and the server on the PostgreSQL of this URL, or the dev server. */

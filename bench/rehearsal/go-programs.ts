@@ -71,7 +71,10 @@ export async function goPrograms(
   if (missing.length === 0) return { kind: 'built', folder };
   const names = missing.map(({ name }) => `${name} ${version}`).join(', ');
   if (wanted === 'no')
-    return { kind: 'unavailable', reason: `${names}: not built here yet, which --build does once` };
+    return {
+      kind: 'unavailable',
+      reason: `${names}: not built here yet, which --build all does once`,
+    };
   const go = await findOnPath('go', searchPath);
   if (go === undefined)
     return { kind: 'unavailable', reason: `there is no Go here to build ${names} with` };
