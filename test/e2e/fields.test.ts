@@ -1,12 +1,12 @@
-/** Typed fields on the running product: a user's project on PostgreSQL with a gateway and two workers, and `intake` in one process. */
+/** Typed fields on the running product: a user's project on PostgreSQL with a gateway and two workers. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import path from 'node:path';
 import type { CrashPoint } from '../../contracts/crash-point.js';
 import { startMortal } from '../support/mortal.js';
 import type { Mortal } from '../support/mortal.js';
-import { request, startProduct } from '../support/product.js';
-import type { Answer, Product } from '../support/product.js';
+import { request } from '../support/product.js';
+import type { Answer } from '../support/product.js';
 import { until } from '../support/until.js';
 
 let s: Mortal;
@@ -21,14 +21,12 @@ afterAll(() => s.stop());
 type Headers = Record<string, string>;
 const fieldsOf = (thread: string): string => `/v1/threads/${thread}/fields`;
 
-const putAt = (base: string, name: string, value: unknown, headers: Headers = {}) =>
-  request(`${base}/${name}`, {
+const put = (thread: string, name: string, value: unknown, headers: Headers = {}) =>
+  request(`${s.url()}${fieldsOf(thread)}/${name}`, {
     method: 'PUT',
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ value }),
   });
-const put = (thread: string, name: string, value: unknown, headers: Headers = {}) =>
-  putAt(`${s.url()}${fieldsOf(thread)}`, name, value, headers);
 const clear = (thread: string, name: string, headers: Headers = {}): Promise<Answer> =>
   request(`${s.url()}${fieldsOf(thread)}/${name}`, { method: 'DELETE', headers });
 const say = (thread: string, message: string, headers: Headers = {}): Promise<Answer> =>
@@ -253,33 +251,3 @@ function sorted(fields: Record<string, unknown>, response: unknown): string {
   expect(shown).toEqual(fields);
   return JSON.stringify(shown);
 }
-
-describe('the shipped intake, without any key', () => {
-  let product: Product;
-  beforeAll(async () => {
-    product = await startProduct({ EVERTHREAD_MODEL: 'builtin' });
-  });
-  afterAll(() => product.stop());
-  const write = (name: string, value: unknown): Promise<Answer> =>
-    putAt(`${product.url}${fieldsOf('form')}`, name, value);
-  const tell = async (message: string): Promise<Record<string, unknown>> => {
-    const { json } = await product.post('/v1/threads/form/turns', { message });
-    return { ...(json.output as object), response: json.response };
-  };
-
-  test('F1 F2 it asks for what is missing, takes what is said and what is written, and is complete when confirmed', async () => {
-    await product.post('/v1/threads', { thread_id: 'form', graph: 'intake' });
-    expect((await write('email', 'nobody')).json.code).toBe('invalid_field');
-    expect((await write('email', 'dana@example.org')).status).toBe(200);
-    const first = await tell('Hello, my name is Dana Kim and my company is Acme');
-    expect(first.fields).toEqual({ company: 'Acme', email: 'dana@example.org', name: 'Dana Kim' });
-    expect(first.response).toMatch(/what is it about\?/i);
-    expect((await tell('A refund for order 12')).response).toMatch(/phone/i);
-    expect((await tell('skip')).response).toMatch(/is that right\?/i);
-    expect(await tell('yes')).toMatchObject({ is_completed: true });
-    expect((await write('name', 'Dana Lee')).json.fields).toMatchObject({ name: 'Dana Lee' });
-    expect((await write('phone', '+49 30 901820')).json.fields).toMatchObject({
-      phone: '+4930901820',
-    });
-  });
-});

@@ -1,3 +1,4 @@
+/** The graphs that ship, without any key: `support` and `intake` in one process. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { request, startProduct } from '../support/product.js';
 import type { Answer, Product } from '../support/product.js';
@@ -138,5 +139,34 @@ describe('POST /v1/support/chat', () => {
     await ask('help', 'forgotten');
     await request(`${product.url}/v1/threads/forgotten`, { method: 'DELETE' });
     expect((await ask('help', 'forgotten')).json.clarification_needed).toBe(true);
+  });
+});
+
+describe('intake', () => {
+  const write = (name: string, value: unknown): Promise<Answer> =>
+    request(`${product.url}/v1/threads/form/fields/${name}`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ value }),
+    });
+  const tell = async (message: string): Promise<Record<string, unknown>> => {
+    const { json } = await product.post('/v1/threads/form/turns', { message });
+    return { ...(json.output as object), response: json.response };
+  };
+
+  test('F1 F2 it asks for what is missing, takes what is said and what is written, and is complete when confirmed', async () => {
+    await product.post('/v1/threads', { thread_id: 'form', graph: 'intake' });
+    expect((await write('email', 'nobody')).json.code).toBe('invalid_field');
+    expect((await write('email', 'dana@example.org')).status).toBe(200);
+    const first = await tell('Hello, my name is Dana Kim and my company is Acme');
+    expect(first.fields).toEqual({ company: 'Acme', email: 'dana@example.org', name: 'Dana Kim' });
+    expect(first.response).toMatch(/what is it about\?/i);
+    expect((await tell('A refund for order 12')).response).toMatch(/phone/i);
+    expect((await tell('skip')).response).toMatch(/is that right\?/i);
+    expect(await tell('yes')).toMatchObject({ is_completed: true });
+    expect((await write('name', 'Dana Lee')).json.fields).toMatchObject({ name: 'Dana Lee' });
+    expect((await write('phone', '+49 30 901820')).json.fields).toMatchObject({
+      phone: '+4930901820',
+    });
   });
 });
