@@ -22,8 +22,13 @@ export const projectFiles = ({ name, everthread }: ProjectNames): Record<string,
       everthread,
       zod: '^4.3.6',
     },
-    // npm 11 asks before it runs what a package wants to run: SQLite is built, esbuild is checked.
-    allowScripts: { 'better-sqlite3': true, esbuild: true, everthread: false },
+    // npm 11 asks before it runs what a package wants to run: SQLite is built, esbuild is checked. It knows a file or a
+    // folder by its place alone.
+    allowScripts: {
+      'better-sqlite3': true,
+      esbuild: true,
+      [everthread.startsWith('file:') ? everthread : 'everthread']: false,
+    },
     devDependencies: { '@types/node': '^20.19.0', tsx: '^4.20.0', typescript: '^5.9.0' },
   }),
   'langgraph.json': json({

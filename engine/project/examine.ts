@@ -1,8 +1,10 @@
 /** What a project is and what of it works here: for `everthread doctor`. Runs the project's code, as serving it would. */
+import path from 'node:path';
 import { traitsOf, isAtLeast } from '../versions/traits.js';
 import { warningOf, type KeyNote } from './config-keys.js';
 import { loadProjectHttp } from './http-exports.js';
 import { loadProject, otherNode } from './load-project.js';
+import { uninstalledPackages } from './packages.js';
 import { readProjectConfig, type ProjectConfig } from './project-config.js';
 import type { LangGraphModules, LoadedProject } from './types.js';
 
@@ -24,13 +26,15 @@ export async function examine(file: string, env: NodeJS.ProcessEnv): Promise<Exa
     config = await readProjectConfig(file);
     project = await loadProject(file, { env });
   } catch (error) {
-    return { findings: [fails('langgraph.json', (error as Error).message)], versions: null };
+    const found = fails('langgraph.json', (error as Error).message);
+    return { findings: [...packageFindings(file, fails), found], versions: null };
   }
   const { versions } = project.modules;
   const told = [...config.warnings, ...otherNode(config)];
   return {
     versions,
     findings: [
+      ...packageFindings(file, project.failures.length > 0 ? fails : note),
       nodeFinding(config),
       versionFinding(project.modules),
       ...lackFindings(project.modules),
@@ -48,6 +52,18 @@ export async function examine(file: string, env: NodeJS.ProcessEnv): Promise<Exa
 const works = (about: string, what: string): Finding => ({ kind: 'works', about, what });
 const note = (about: string, what: string): Finding => ({ kind: 'note', about, what });
 const fails = (about: string, what: string): Finding => ({ kind: 'fails', about, what });
+
+/** How many names say what is missing. */
+const mostNames = 5;
+
+function packageFindings(file: string, finding: typeof fails): Finding[] {
+  const missing = uninstalledPackages(path.dirname(file));
+  if (missing === undefined) return [];
+  const { names, remedy } = missing;
+  const more = names.length > mostNames ? ` and ${names.length - mostNames} more` : '';
+  const what = `${names.slice(0, mostNames).join(', ')}${more} of package.json not installed: ${remedy}`;
+  return [finding('packages', what)];
+}
 
 function nodeFinding(config: ProjectConfig): Finding {
   const found = process.versions.node;

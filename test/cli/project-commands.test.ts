@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { runCli } from './run-cli.js';
@@ -25,9 +26,11 @@ test('init makes a project that passes its own test and its examination, and ove
   const manifest = JSON.parse(await readFile(path.join(project, 'package.json'), 'utf8')) as {
     name: string;
     dependencies: Record<string, string>;
+    allowScripts: Record<string, boolean>;
   };
   expect(manifest.name).toBe('my-agent');
   expect(manifest.dependencies.everthread).toBe(`file:${process.cwd()}`);
+  expect(manifest.allowScripts).toMatchObject({ [`file:${process.cwd()}`]: false });
   const args = ['--import', 'tsx', '--test', 'test/agent.test.ts'];
   const { stdout } = await run(process.execPath, args, { cwd: project, env });
   expect(stdout).toMatch(/# pass 2/);
@@ -56,4 +59,24 @@ test('doctor names what does not work, with the versions, and fails', async () =
     works: false,
     findings: [{ kind: 'fails', what: expect.stringContaining('cannot be read') }],
   });
+});
+
+test('doctor says before all else that packages are not installed, and what to run', async () => {
+  const project = await mkdtemp(path.join(tmpdir(), 'everthread-doctor-'));
+  try {
+    const dependencies = { '@langchain/langgraph': '1', elsewhere: '1' };
+    await writeFile(path.join(project, 'package.json'), JSON.stringify({ dependencies }));
+    await writeFile(
+      path.join(project, 'langgraph.json'),
+      '{"graphs":{"agent":"./agent.mjs:graph"}}',
+    );
+    await writeFile(path.join(project, 'agent.mjs'), "import 'elsewhere';");
+    const { code, stdout } = await everthread('doctor', project);
+    expect(code).toBe(1);
+    expect(stdout.split('\n')[0]).toBe(
+      `fails packages: @langchain/langgraph, elsewhere of package.json not installed: run \`npm install\` in ${project}`,
+    );
+  } finally {
+    await rm(project, { recursive: true, force: true });
+  }
 });
