@@ -26,7 +26,7 @@ export async function backupStore(source: string, file: string): Promise<Backup>
   const partial = `${file}.partial`;
   try {
     await copyDatabase(source, partial);
-    const store = await provenStore(partial);
+    const store = await provenStore(partial, source);
     await toDisk(partial);
     await rename(partial, file);
     await toDisk(path.dirname(path.resolve(file)));
@@ -53,18 +53,18 @@ export async function copyDatabase(source: string, to: string): Promise<void> {
       copy.close();
     }
   } catch (error) {
-    throw sqliteCode(error) === 'SQLITE_NOTADB'
-      ? new Error(`${source} is no SQLite database.`, { cause: error })
-      : sqliteError(error);
+    throw damaged(error, source);
   }
 }
 
-/** @throws Error when a page or an index of the copy is damaged; SchemaMismatch */
-export async function provenStore(file: string): Promise<string> {
+/** @throws Error that names `copyOf` when a page or an index of its copy is damaged; SchemaMismatch */
+export async function provenStore(file: string, copyOf = file): Promise<string> {
   const db = new Database(file, { readonly: true });
   try {
     const answer = db.pragma('integrity_check(1)', { simple: true });
-    if (answer !== 'ok') throw new Error(`${file} is damaged: ${String(answer)}`);
+    if (answer !== 'ok') throw new Error(`${copyOf} is damaged: ${String(answer)}`);
+  } catch (error) {
+    throw damaged(error, copyOf);
   } finally {
     db.close();
   }
@@ -74,6 +74,18 @@ export async function provenStore(file: string): Promise<string> {
   } finally {
     await reader.close();
   }
+}
+
+/** Says which file it is that SQLite cannot read. */
+function damaged(error: unknown, file: string): unknown {
+  const code = sqliteCode(error);
+  if (code === 'SQLITE_NOTADB')
+    return new Error(`${file} is no SQLite database.`, { cause: error });
+  if (code.startsWith('SQLITE_CORRUPT'))
+    return new Error(`${file} is damaged: it is cut off, or parts of it are overwritten.`, {
+      cause: error,
+    });
+  return sqliteError(error);
 }
 
 /** A file, or a folder after its names have changed. */

@@ -33,7 +33,7 @@ export async function restoreFile(
   const incoming = `${place}.restoring`;
   try {
     await copyDatabase(from, incoming);
-    await provenStore(incoming);
+    await provenStore(incoming, from);
     const restored = await newLife(incoming);
     await toDisk(incoming);
     const kept = existsSync(place) ? await keepAside(place) : null;

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, rm, writeFile, stat, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { walkStore } from '../../cli/fsck-walk.js';
@@ -156,6 +156,14 @@ describe('everthread restore', () => {
     known.close();
     await expect(restoreFile(file, newer)).rejects.toThrow('newer than this build');
     await expect(restoreFile(file, `${copy}.none`)).rejects.toThrow('There is no file');
+    const { size } = await stat(copy);
+    for (const left of [size - 1_024, Math.floor(size / 2), 5_000, 700, 50]) {
+      const cut = path.join(folder, `cut-${left}.db`);
+      await copyFile(copy, cut);
+      await truncate(cut, left);
+      // By its own name, not by that of the copy which was on its way.
+      await expect(restoreFile(file, cut)).rejects.toThrow(`${cut} is `);
+    }
     const same = await openStorage({ kind: 'sqlite', path: file }, { autoMigrate: false });
     expect(same.store).toBe(storage.store);
     await same.close();
