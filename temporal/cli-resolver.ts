@@ -16,6 +16,7 @@ export interface TemporalCli {
 
 /**
  * Finds the Temporal CLI by the first route that works, fetching it once if no copy is at hand.
+ * @throws {TemporalCliUnusable} when the one that is named does not work
  * @throws {TemporalCliNotFound} naming each route, why it failed and what to do
  */
 export async function resolveTemporalCli(search: CliSearch): Promise<TemporalCli> {
@@ -32,13 +33,27 @@ export async function resolveTemporalCli(search: CliSearch): Promise<TemporalCli
       case 'found':
         return { path: outcome.path, version: outcome.version, route };
       case 'refused':
-        // Someone who set a path, or who has a CLI installed, wants to know why it is not used.
-        if (outcome.reason !== notSet && (route === 'explicit' || outcome.reason.includes('older')))
+        // Who names a CLI means that one: another one in its place would be a surprise.
+        if (route === 'explicit' && outcome.reason !== notSet)
+          throw new TemporalCliUnusable(outcome.reason, outcome.remedy);
+        // Someone who has a CLI installed wants to know why it is not used.
+        if (outcome.reason.includes('older'))
           given.onProgress(`Temporal CLI by ${name}: ${outcome.reason}; looking further`);
         failures.push({ name, reason: outcome.reason, remedy: outcome.remedy });
     }
   }
   throw new TemporalCliNotFound(failures);
+}
+
+/** `EVERTHREAD_TEMPORAL_CLI` is set, and nothing that runs. */
+export class TemporalCliUnusable extends Error {
+  override readonly name = 'TemporalCliUnusable';
+
+  constructor(reason: string, remedy: string) {
+    super(
+      `EVERTHREAD_TEMPORAL_CLI cannot be used: ${reason}. ${remedy}, or leave it unset: then one is looked for, and fetched if there is none.`,
+    );
+  }
 }
 
 export interface RouteFailure {

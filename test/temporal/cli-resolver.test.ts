@@ -114,15 +114,14 @@ describe('routes, in their order', () => {
     expect(cli).toEqual({ path: explicitPath, version: '1.10.2', route: 'explicit' });
   });
 
-  test('an explicit path that does not work is told to the person, and the next route is taken', async () => {
-    const told: string[] = [];
+  test('an explicit path that does not work is an error that says what to do, whatever else there is', async () => {
     const searchPath = await programs({ temporal: cliScript('1.9.1') });
     const explicitPath = path.join(folder, 'nowhere');
-    const cli = await resolveTemporalCli(
-      await search({ explicitPath, searchPath, onProgress: (text) => told.push(text) }),
+    const found = resolveTemporalCli(await search({ explicitPath, searchPath }));
+    await expect(found).rejects.toThrow(
+      `EVERTHREAD_TEMPORAL_CLI cannot be used: ${explicitPath} is not an executable file. Set it to a Temporal CLI`,
     );
-    expect(cli.route).toBe('path');
-    expect(told.join()).toContain(`EVERTHREAD_TEMPORAL_CLI: ${explicitPath}`);
+    await expect(found).rejects.toThrow('or leave it unset');
   });
 
   test('a temporal on PATH that is too old is refused by its version', async () => {
