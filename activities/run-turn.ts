@@ -97,7 +97,8 @@ export const createRunTurn =
       });
     } catch (error) {
       const { now } = progress;
-      throw crossing(deps, error, now === undefined ? { thread: thread.threadId } : namesOf(now));
+      const names = now === undefined ? { thread: thread.threadId } : namesOf(now);
+      throw crossing(deps, error, { ...names, attempt });
     } finally {
       clearInterval(heart);
     }
@@ -119,11 +120,21 @@ async function sentOn(
 
 /** What crosses Temporal is a code (A6): the words of an error nobody expected stay in this process' log. */
 function crossing(deps: RunTurnDeps, error: unknown, about: object): Error {
-  if (error instanceof ApplicationFailure) return error;
+  if (error instanceof ApplicationFailure) return told(deps, error, about);
   // An unknown COMMIT of a claim or of a yield is no riddle: the next attempt finds what has become of it.
-  if (isStorageAway(error)) return tryAgain('StorageUnavailable', storagePauseMs);
+  if (isStorageAway(error))
+    return told(deps, tryAgain('StorageUnavailable', storagePauseMs), about);
   deps.log.error({ ...about, err: error }, 'runTurn broke');
   return tryAgain('Internal');
+}
+
+/** Codes that no other line of the log has told. */
+const untold = new Set(['StorageUnavailable', 'StaleFence', 'graph_missing']);
+
+function told(deps: RunTurnDeps, failure: ApplicationFailure, about: object): ApplicationFailure {
+  const { type: code } = failure;
+  if (untold.has(code ?? '')) deps.log.warn({ ...about, code }, 'a try ended; another one follows');
+  return failure;
 }
 
 /** What the heartbeat tells; set once the turn is claimed. */

@@ -1,4 +1,5 @@
 /** How a run of the graph becomes the turn's end, or another try. */
+import { Context } from '@temporalio/activity';
 import { reachCrashPoint } from '../contracts/crash-point.js';
 import type { Failure } from '../contracts/failure.js';
 import type { RunLimit, RunTurnResult } from '../contracts/protocol.js';
@@ -155,8 +156,9 @@ export const resultOf = (
 function logThrown(deps: RunTurnDeps, turn: ClaimedTurn, code: string, error: unknown): void {
   const { claim, graph } = turn;
   const { threadId } = claim.thread;
+  const { attempt } = Context.current().info;
   deps.log.warn(
-    { thread: threadId, turn: claim.turnId, graph, code, err: error },
+    { thread: threadId, turn: claim.turnId, graph, attempt, code, err: error },
     'a try failed (LOG_LEVEL=debug shows the words of its error)',
   );
 }

@@ -13,9 +13,9 @@ export type SdkLog = (level: 'debug' | 'info' | 'warn' | 'error', line: string) 
 export function installRuntime(log: SdkLog, metricsAddress?: string): void {
   try {
     Runtime.install({
-      logger: new DefaultLogger('WARN', ({ level, message }: LogEntry) =>
-        log(levels[level], message),
-      ),
+      logger: new DefaultLogger('WARN', ({ level, message }: LogEntry) => {
+        if (message !== toldByUs) log(levels[level], message);
+      }),
       // The core's own lines go the same way: on the console they are coloured and quote failures.
       telemetryOptions: {
         logging: {
@@ -31,6 +31,9 @@ export function installRuntime(log: SdkLog, metricsAddress?: string): void {
     if (!(error instanceof Error) || error.name !== 'IllegalStateError') throw error;
   }
 }
+
+/** `runTurn` tells a failed try itself, with its thread, turn and cause. */
+const toldByUs = 'Activity failed';
 
 /** Named and counted as Prometheus has it. */
 const metricsAt = (bindAddress: string) => ({

@@ -38,7 +38,12 @@ describe('graphs that misbehave harm their own turn only', () => {
     expect(failed.json).toMatchObject({ failure: 'node_error' });
     expect(product.proc().child).toBe(child);
     expect(product.proc().alive()).toBe(true);
-    expect(product.proc().log()).not.toContain('canary');
+    // Each try is one line that says whose it was and why, and none of its words (A6).
+    const log = product.proc().log();
+    expect(log).toMatch(
+      /a try failed .*"thread":"uncaught","turn":"[0-9a-f-]{36}","graph":"uncaught","attempt":2,"code":"node_error"/,
+    );
+    expect(log).not.toMatch(/canary|Activity failed/);
     expect((await turn('other', 'fine')).json.response).toBe('fine 1');
   });
 
