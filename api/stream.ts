@@ -214,8 +214,14 @@ function finish(view: View, glance: TurnGlance, verdict: Verdict): void {
 
 const acceptedData = (turn: TurnRecord): Record<string, unknown> => ({
   ...acceptedReply(turn),
-  ...(turn.baseVersion === null ? {} : { version: turn.baseVersion }),
+  ...versionOf(turn),
 });
+
+/** That which it stands on, until it has one of its own. */
+function versionOf({ version, baseVersion }: TurnRecord): { readonly version?: number } {
+  const known = version ?? baseVersion;
+  return known === null ? {} : { version: known };
+}
 
 const errorEvent = (problem: Problem): SseEvent => ({
   event: 'error',

@@ -43,6 +43,8 @@ class Chat {
   /** The turn that Ctrl-C left running and may still cancel. */
   #left: string | undefined;
   #exitCode = 0;
+  /** A new thread is named when it has a turn: one that is refused has made none. */
+  #untold = false;
 
   constructor(parts: ChatParts) {
     this.#parts = parts;
@@ -76,7 +78,7 @@ class Chat {
     const known = options.thread === undefined ? undefined : await client.thread(threadId);
     if (known?.status === 'interrupted') this.#questions = questionsOf(known.interrupts);
     if (!typed) {
-      if (options.thread === undefined && options.json !== true) this.#say(`thread ${threadId}`);
+      this.#untold = options.thread === undefined && options.json !== true;
       return;
     }
     this.#say(known === undefined ? `New thread ${threadId}` : `Thread ${threadId}`);
@@ -148,6 +150,11 @@ class Chat {
     const following = new AbortController();
     const idle = input.whileBusy(() => following.abort());
     let turnId: string | undefined;
+    const onAccepted = (id: string): void => {
+      turnId = id;
+      if (this.#untold) this.#say(`thread ${threadId}`);
+      this.#untold = false;
+    };
     try {
       const request = options.graph === undefined ? turn : { ...turn, graph: options.graph };
       const events = client.stream(threadId, request, {
@@ -155,7 +162,7 @@ class Chat {
         onLost: () => this.#say('(connection lost; trying again, the turn goes on meanwhile)'),
       });
       const show = options.json === true ? showRaw : showTurn;
-      const end = await show(events, { paper: standardPaper(), onAccepted: (id) => (turnId = id) });
+      const end = await show(events, { paper: standardPaper(), onAccepted });
       this.#ended(end, turnId);
     } catch (error) {
       if (!(error instanceof GatewayProblem)) throw error;

@@ -81,7 +81,9 @@ describe.each([
     expect(replay.raw).toBe(both[0].raw);
     const stream = await gateway.stream('/v1/chat', body, key);
     expect(stream.headers.get('idempotent-replayed')).toBe('true');
-    expect(JSON.stringify((await stream.rest()).at(-1)?.json)).toBe(both[0].raw);
+    const events = await stream.rest();
+    expect(events[0]).toMatchObject({ event: 'accepted', json: { version: both[0].json.version } });
+    expect(JSON.stringify(events.at(-1)?.json)).toBe(both[0].raw);
     const reused = await gateway.post('/v1/chat', { message: 'twice' }, key);
     expect([reused.status, reused.json.code]).toEqual([409, 'idempotency_key_reused']);
     expect((await gateway.stream('/v1/chat', { message: 'twice' }, key)).status).toBe(409);

@@ -68,6 +68,8 @@ describe('one message', () => {
     const { code, stderr, stdout } = await chatWith({ 'POST /turns': refuse }, ['hi']);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toContain('The thread is bound to another graph. (graph_mismatch)');
+    // No such thread was made.
+    expect(stderr).not.toMatch(/thread [0-9a-f-]{36}/);
   });
 
   test('a turn that fails in the stream is told with its code', async () => {
