@@ -46,7 +46,7 @@ export async function resolveTemporalCli(search: CliSearch): Promise<TemporalCli
 }
 
 /** `EVERTHREAD_TEMPORAL_CLI` is set, and nothing that runs. */
-export class TemporalCliUnusable extends Error {
+class TemporalCliUnusable extends Error {
   override readonly name = 'TemporalCliUnusable';
 
   constructor(reason: string, remedy: string) {
