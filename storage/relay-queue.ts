@@ -70,7 +70,8 @@ export function frameQueue(
         waiting.push({ frame, text });
         chars += text.length;
       }
-      flushing ??= flush();
+      // A flush of nothing would be over before it is noted, and never make room for another.
+      if (waiting.length > 0) flushing ??= flush();
     },
     drain: async () => flushing,
   };
