@@ -37,7 +37,8 @@ export function turnWatch(deps: {
   readonly log: Logger;
 }): TurnWatch {
   const watched = new Map<string, Set<Watcher>>();
-  let timer: NodeJS.Timeout | undefined;
+  /** A poll is due or under way: there is never more than one. */
+  let polling = false;
   /** When the first poll was sent that had no answer; undefined since the last answer. */
   let blindSinceMs: number | undefined;
   const onFailure = (error: unknown, askedMs: number): void => {
@@ -62,15 +63,15 @@ export function turnWatch(deps: {
     }
   };
   const pollThenAgain = async (): Promise<void> => {
-    timer = undefined;
     const askedMs = performance.now();
     await poll().catch((error: unknown) => onFailure(error, askedMs));
-    if (watched.size > 0) schedule();
+    polling = watched.size > 0;
+    if (polling) schedule();
   };
   const schedule = (): void => {
     // Jitter: gateways that lost the relay together do not ask together.
     const delay = deps.pollMs * (1 + Math.random());
-    timer = setTimeout(() => void pollThenAgain(), delay).unref();
+    setTimeout(() => void pollThenAgain(), delay).unref();
   };
 
   return {
@@ -78,7 +79,8 @@ export function turnWatch(deps: {
       const watcher: Watcher = { fence, step, onNews, onBlind };
       const watchers = watched.get(turnId) ?? new Set();
       watched.set(turnId, watchers.add(watcher));
-      if (watched.size === 1 && timer === undefined) {
+      if (!polling) {
+        polling = true;
         blindSinceMs = undefined; // what was, is long ago
         schedule();
       }
