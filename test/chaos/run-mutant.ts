@@ -1,7 +1,7 @@
 /** Runs the nemesis against a mutant until it finds a violation of the invariants that the mutant breaks, at most a minute. */
 import { buildMutant, type Mutant } from './mutants.js';
 import type { Report } from './report.js';
-import { chaosRun } from './run.js';
+import { chaosRun, type ChaosOptions } from './run.js';
 
 const mostSeconds = 60;
 /** A mutant may leave turns that nobody will ever settle: they are a finding, and not worth a long wait. */
@@ -11,11 +11,12 @@ export async function runMutant(
   mutant: Mutant,
   seed: number,
   say: (line: string) => void,
+  storage: ChaosOptions['storage'] = 'postgres',
 ): Promise<Report> {
   const build = await buildMutant(mutant);
   try {
     return await chaosRun({
-      ...{ seed, seconds: mostSeconds, storage: 'postgres', say },
+      ...{ seed, seconds: mostSeconds, storage, say },
       ...{ mix: mutant.mix, gapMs: mutant.gapMs, pace: mutant.pace },
       ...{ bin: build.bin, healLimitMs, untilOneOf: mutant.breaks },
     });
