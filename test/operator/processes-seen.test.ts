@@ -1,6 +1,7 @@
 /** What an operator sees of a gateway and a worker that are processes of their own: traces, metrics, task queues. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { freePort } from '../../temporal/ports.js';
 import { runCli } from '../cli/run-cli.js';
@@ -133,4 +134,66 @@ describe('a gateway and a worker of their own', () => {
     );
     expect(doctor.stdout).toContain('"everthread worker --task-queue gpu"\n');
   });
+
+  test('O9 every query of the dashboard and of the alerts names metrics and labels that these processes have', async () => {
+    // Each counter with labels has a series once it has counted.
+    await post('tried', { message: 'fail=503 times=1', graph: 'near' });
+    await post('tried', { message: 'hello', graph: 'far' });
+    const stream = { accept: 'text/event-stream' };
+    expect(await post('streams', { message: 'hello', graph: 'near' }, stream)).toMatchObject({
+      status: 200,
+    });
+    await post('open', { message: 'hello', graph: 'far' }, { prefer: 'respond-async' });
+    const pages = await Promise.all([pageOf(cluster.gateway), pageOf(cluster.workers[0])]);
+    const lines = pages.join('\n').split('\n');
+    const queries = [...dashboardQueries(), ...alertQueries()];
+    expect(queries.length).toBeGreaterThan(40);
+    const missing = queries.flatMap((query) =>
+      selectorsOf(query).filter(({ metric, labels }) => {
+        const series = lines.filter((line) => /^\w+/.exec(line)?.[0] === metric);
+        return (
+          series.length === 0 ||
+          labels.some((label) => series.every((line) => !line.includes(`${label}="`)))
+        );
+      }),
+    );
+    expect(missing).toEqual([]);
+  });
 });
+
+/** Those of its panels, and of the list of graphs. */
+function dashboardQueries(): readonly string[] {
+  const text = readFileSync('docs/grafana-dashboard.json', 'utf8');
+  const found: string[] = [];
+  JSON.parse(text, (key, value: unknown) => {
+    if (key === 'expr' || key === 'query') found.push(String(value));
+    return value;
+  });
+  return found.filter((query) => query.includes('_'));
+}
+
+/** Of the table "Worth an alert". */
+const alertQueries = (): readonly string[] =>
+  [...readFileSync('docs/OPERATIONS.md', 'utf8').matchAll(/^\| [^|]*?`([^`]+)`[^|]*\|/gm)]
+    .map(([, query = '']) => query)
+    .filter((query) => metricName.test(query));
+
+const metricName = /\b(?:everthread|temporal|process|nodejs)_\w+/;
+/** Of Prometheus, which adds it to each series of a process. */
+const ofTheScrape = new Set(['instance', 'job']);
+
+/** Each metric of a query, with the labels that it is picked or grouped by. */
+function selectorsOf(query: string): readonly { metric: string; labels: readonly string[] }[] {
+  const grouped = [...query.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = '']) =>
+    list.split(',').map((name) => name.trim()),
+  );
+  return [...query.matchAll(new RegExp(`(${metricName.source})(?:\\{([^}]*)\\})?`, 'g'))].map(
+    ([, metric = '', picked = '']) => ({
+      metric,
+      labels: [
+        ...grouped,
+        ...[...picked.matchAll(/(\w+)\s*=/g)].map(([, name = '']) => name),
+      ].filter((label) => !ofTheScrape.has(label)),
+    }),
+  );
+}
