@@ -70,9 +70,9 @@ const maxUnfinished = 64;
 export function frameReader(): (payload: string) => readonly Frame[] {
   const unfinished = new Map<string, (string | undefined)[]>();
   return (payload) => {
-    const read = parsePayload(payload);
-    if (read === undefined) return [];
-    if ('frames' in read) return read.frames;
+    const read = parsed(payload);
+    if (hasFrames(read)) return read.frames;
+    if (!isPart(read)) return [];
     const { id, index, of, text } = read.part;
     const parts = unfinished.get(id) ?? [];
     parts[index] = text;
@@ -81,15 +81,47 @@ export function frameReader(): (payload: string) => readonly Frame[] {
     if (index !== of - 1) return [];
     unfinished.delete(id);
     if (parts.filter((part) => part !== undefined).length !== of) return [];
-    return [JSON.parse(Buffer.from(parts.join(''), 'base64').toString()) as Frame];
+    const frame = parsed(Buffer.from(parts.join(''), 'base64').toString());
+    return isFrame(frame) ? [frame] : [];
   };
 }
 
-/** Anybody who may use the database may NOTIFY: what is not ours is passed over. */
-function parsePayload(payload: string): Payload | undefined {
+/** Anybody who may use the database may NOTIFY: what is not ours is passed over, and ends nothing. */
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(payload) as Payload;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
+
+type Fields = Readonly<Record<string, unknown>>;
+type Frames = Extract<Payload, { readonly frames: unknown }>;
+type Part = Extract<Payload, { readonly part: unknown }>;
+
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? (value as Fields) : {};
+
+const isFrame = (value: unknown): value is Frame => typeof fieldsOf(value).turn === 'string';
+
+function hasFrames(value: unknown): value is Frames {
+  const { frames } = fieldsOf(value);
+  return Array.isArray(frames) && frames.every(isFrame);
+}
+
+function isPart(value: unknown): value is Part {
+  const { id, index, of, text } = fieldsOf(fieldsOf(value).part);
+  return (
+    typeof id === 'string' &&
+    isCount(index) &&
+    isCount(of) &&
+    index < of &&
+    typeof text === 'string'
+  );
+}
+
+/** Parts of one frame: far more than the largest frame has, far fewer than would fill the memory. */
+const maxParts = 100_000;
+
+const isCount = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) >= 0 && Number(value) <= maxParts;
