@@ -46,7 +46,7 @@ export function* acceptTurn(input: AcceptTurn): Tx<Accepted> {
   if (refusal !== undefined) return refusal;
   const { multitask } = input;
   const cancels = (multitask === 'interrupt' || multitask === 'rollback') && hasUnsettled(base);
-  const cancelled = cancels ? yield* cancelUnsettled(input.thread, base.epoch, multitask) : [];
+  const cancelled = cancels ? yield* cancelUnsettled(input.thread, base, multitask) : [];
   const graph = base.graph ?? input.graph ?? input.defaultGraph;
   const life = { graph, metadata: input.metadataJson ?? '{}', userId: userOf(input) };
   if (row === undefined) {

@@ -6,7 +6,7 @@ import { listening } from './listening.js';
 import type { Cancelled, MovedTurn } from './port.js';
 import { eraseAfterStep } from './saver-rows.js';
 import { dropAll, dropDraft, type Leftovers } from './settle-turn.js';
-import { advanceThread, isOver, lockThread } from './thread-row.js';
+import { advanceThread, isOver, lockThread, type ThreadRow } from './thread-row.js';
 import { atPlace, placeOf, recordOf, turnById } from './turn-row.js';
 import { first, query, run, type Tx } from './tx.js';
 
@@ -35,7 +35,7 @@ export function* cancelTurn(key: ThreadKey, turnId: string): Tx<Cancelled> {
 /** What `multitask` does to the turns before the new one (P6, P9). `interrupt` keeps what the running one has finished. */
 export function* cancelUnsettled(
   key: ThreadKey,
-  epoch: number,
+  { epoch, settled_seq: settledSeq }: Pick<ThreadRow, 'epoch' | 'settled_seq'>,
   how: 'interrupt' | 'rollback',
 ): Tx<readonly MovedTurn[]> {
   const open = yield* query<{
@@ -47,10 +47,8 @@ export function* cancelUnsettled(
     step_pos: number | null;
   }>(
     `SELECT seq, turn_id, fence, step, step_checkpoint, step_pos FROM et_turns
-     WHERE tenant = $1 AND thread_id = $2 AND epoch = $3 AND settled_at_ms IS NULL ORDER BY seq`,
-    key.tenant,
-    key.threadId,
-    epoch,
+     WHERE tenant = $1 AND thread_id = $2 AND epoch = $3 AND seq > $4 AND settled_at_ms IS NULL ORDER BY seq`,
+    ...[key.tenant, key.threadId, epoch, settledSeq],
   );
   for (const { seq, step_checkpoint: checkpointId, step_pos: pos } of open) {
     const place = { thread: key, epoch, seq };
