@@ -54,8 +54,7 @@ export async function startDev(config: Config, options: DevOptions): Promise<Dev
     return await startParts(config, { ...options, target, temporal: answering, parts });
   } catch (error) {
     await Promise.allSettled([starting]); // what is still starting is then among the parts
-    await parts.stop();
-    throw error;
+    return await parts.fail(error);
   }
 }
 

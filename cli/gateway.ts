@@ -82,7 +82,6 @@ export async function startGateway(
     parts.add(watch, () => watch.stop());
     return { url: early.url, broken: watch.replaced, stop: () => parts.stop() };
   } catch (error) {
-    await parts.stop();
-    throw error;
+    return await parts.fail(error);
   }
 }

@@ -4,6 +4,8 @@ export interface Stack {
   add<T>(part: T, stop: () => void | Promise<void>): T;
   /** Ends everything, last first; one that fails does not keep the others. Safe to call again. */
   stop(): Promise<void>;
+  /** After a start that failed: ends everything and throws why, whatever else fails then. */
+  fail(error: unknown): Promise<never>;
 }
 
 export function stack(): Stack {
@@ -20,12 +22,17 @@ export function stack(): Stack {
     }
     if (failures.length > 0) throw new AggregateError(failures, 'Some parts did not stop cleanly.');
   };
+  const stop = (): Promise<void> => (stopping ??= stopAll());
   return {
-    add(part, stop) {
-      stops.push(stop);
+    add(part, end) {
+      stops.push(end);
       return part;
     },
-    stop: () => (stopping ??= stopAll()),
+    stop,
+    async fail(error) {
+      await stop().catch(() => undefined);
+      throw error;
+    },
   };
 }
 

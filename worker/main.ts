@@ -74,8 +74,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     const { names: graphs, queues } = served;
     return { graphs, queues, done: Promise.race([done, replaced]), stop: () => parts.stop() };
   } catch (error) {
-    await parts.stop();
-    throw error;
+    return await parts.fail(error);
   }
 }
 
