@@ -23,16 +23,18 @@ export interface MessageLike {
   readonly _getType?: () => string;
 }
 
-const roles: Readonly<Record<string, Role>> = {
-  human: 'user',
-  user: 'user',
-  ai: 'assistant',
-  assistant: 'assistant',
-  tool: 'tool',
-  function: 'tool',
-  system: 'system',
-  developer: 'system',
-};
+const roles: ReadonlyMap<string, Role> = new Map(
+  Object.entries<Role>({
+    human: 'user',
+    user: 'user',
+    ai: 'assistant',
+    assistant: 'assistant',
+    tool: 'tool',
+    function: 'tool',
+    system: 'system',
+    developer: 'system',
+  }),
+);
 
 /** An object of a LangChain message class. */
 export const isMessageObject = (value: unknown): value is MessageLike =>
@@ -44,7 +46,7 @@ export const isMessageObject = (value: unknown): value is MessageLike =>
 /** A message, or a plain object that reads as one (`{role, content}`, `{type, content}`). */
 export const isMessageLike = (value: unknown): value is MessageLike =>
   isMessageObject(value) ||
-  (typeof value === 'object' && value !== null && 'content' in value && kindOf(value) in roles);
+  (typeof value === 'object' && value !== null && 'content' in value && roles.has(kindOf(value)));
 
 function kindOf(message: MessageLike): string {
   const own = message.getType?.() ?? message._getType?.();
@@ -54,7 +56,7 @@ function kindOf(message: MessageLike): string {
 }
 
 /** A role that nobody knows speaks for the graph. */
-export const roleOf = (message: MessageLike): Role => roles[kindOf(message)] ?? 'assistant';
+export const roleOf = (message: MessageLike): Role => roles.get(kindOf(message)) ?? 'assistant';
 
 const isTextPart = (part: unknown): part is { readonly text: string } =>
   typeof part === 'object' &&

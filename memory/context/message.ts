@@ -29,16 +29,18 @@ export interface CallLike {
   readonly args: unknown;
 }
 
-const speakers: Readonly<Record<string, Speaker>> = {
-  human: 'user',
-  user: 'user',
-  ai: 'assistant',
-  assistant: 'assistant',
-  tool: 'tool',
-  function: 'tool',
-  system: 'system',
-  developer: 'system',
-};
+const speakers: ReadonlyMap<string, Speaker> = new Map(
+  Object.entries<Speaker>({
+    human: 'user',
+    user: 'user',
+    ai: 'assistant',
+    assistant: 'assistant',
+    tool: 'tool',
+    function: 'tool',
+    system: 'system',
+    developer: 'system',
+  }),
+);
 
 function kindOf(message: MessageLike): string {
   const own = message.getType?.() ?? message._getType?.();
@@ -49,14 +51,14 @@ function kindOf(message: MessageLike): string {
 
 /** A role that nobody knows speaks for the graph. */
 export const speakerOf = (message: MessageLike): Speaker =>
-  speakers[kindOf(message)] ?? 'assistant';
+  speakers.get(kindOf(message)) ?? 'assistant';
 
 /** Whether a value can be read as a message at all. */
 export const isMessageLike = (value: unknown): value is MessageLike =>
   typeof value === 'object' &&
   value !== null &&
   'content' in value &&
-  kindOf(value) in speakers &&
+  speakers.has(kindOf(value)) &&
   (typeof value.content === 'string' || Array.isArray(value.content));
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
