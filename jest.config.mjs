@@ -19,6 +19,6 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   testSequencer: '<rootDir>/test/support/slowest-first.mjs',
-  // More than there are processors: the slow files mostly wait, for processes that start and for servers that give up on dead ones.
-  maxWorkers: 4,
+  // One more than the two processors: files that wait for a dead process to be given up left a third of them idle.
+  maxWorkers: 3,
 };
