@@ -2,19 +2,24 @@
 import type { Config } from '../config/config.js';
 import { allStarted } from '../config/stack.js';
 import type { Stack } from '../config/stack.js';
+import { workflowIdOf } from '../contracts/protocol.js';
+import type { TurnWake, Waker } from '../contracts/waker.js';
 import type { LoadedGraph } from '../engine/project/types.js';
 import { openMetrics } from '../metrics/metrics.js';
 import { openStorage } from '../storage/open.js';
 import type { StorageTarget } from '../storage/open.js';
+import type { Storage } from '../storage/port.js';
 import { localRelay } from '../storage/relay-local.js';
 import { connectTemporal, openTemporal } from '../temporal/connection.js';
-import type { TemporalConnection } from '../temporal/connection.js';
+import type { TemporalConnection, TemporalLink } from '../temporal/connection.js';
+import { freeStarted } from '../temporal/predecessor.js';
 import { watchQueues } from '../temporal/queue-states.js';
 import { installRuntime } from '../temporal/runtime.js';
 import { temporalWaker } from '../temporal/waker.js';
 import { openTracing, type Tracing } from '../tracing/tracing.js';
 import { composeWorker } from '../worker/composed-worker.js';
 import { loadGraphs } from '../worker/graphs.js';
+import { takeOver } from '../worker/take-over.js';
 import type { Dev, DevOptions, FoundTemporal } from './dev.js';
 import { startGatewaySide } from './gateway-side.js';
 
@@ -44,6 +49,8 @@ export async function startParts(config: Config, given: DevParts): Promise<Dev> 
   const graphs = new Map(served.graphs);
   const { taskQueue } = config;
   const wake = temporalWaker(link, { taskQueue, store: storage.store, onlyWorker: true });
+  // The file's lock says that whoever worked on it is dead; another storage may have workers elsewhere.
+  if (given.target.kind === 'sqlite') await goOn({ storage, wake, link, log });
   const { connection } = temporal;
   const { done, replaced } = await composeWorker(
     { storage, relay, served: { ...served, graphs }, connection, wake, metrics, tracing, log },
@@ -66,6 +73,22 @@ export async function startParts(config: Config, given: DevParts): Promise<Dev> 
     broken,
     stop: () => parts.stop(),
   };
+}
+
+async function goOn(given: {
+  readonly storage: Storage;
+  readonly wake: Waker;
+  readonly link: TemporalLink;
+  readonly log: DevOptions['log'];
+}): Promise<void> {
+  const { storage, wake, link, log } = given;
+  const idOf = ({ thread }: TurnWake): string => workflowIdOf({ ...thread, store: storage.store });
+  await takeOver({
+    claims: storage.claims,
+    free: (turn) => link.call((client) => freeStarted(client, idOf(turn))),
+    wake: (turn) => wake.wake(turn, { start: true }),
+    log,
+  });
 }
 
 /** Only where a project is served; the watcher is loaded only then. */

@@ -15,6 +15,7 @@ import type { TurnSignal } from '../contracts/protocol.js';
 import type { TurnWake, Waker } from '../contracts/waker.js';
 import type { TemporalLink } from './connection.js';
 import { isSearchAttributeUnknown } from './errors.js';
+import { freeSticky } from './predecessor.js';
 import { ensureSearchAttributes } from './search-attributes.js';
 
 /** The client rides on a native connection, whose type the client's own does not show. */
@@ -54,9 +55,9 @@ export function temporalWaker(link: TemporalLink, options: WakerOptions): Waker 
       ...(attributes && { typedSearchAttributes: attributesOf(turn) }),
     });
   };
-  const unstick = stickyReset(idOf, link.namespace, options);
+  const unstick = stickyReset(options);
   const startWithAttributes = async (client: Client, turn: TurnWake): Promise<void> => {
-    await unstick(client, turn);
+    await unstick(client, idOf(turn), turn.seq);
     if (!(await hasAttributes.ask(client))) {
       await start(client, turn, false);
       return;
@@ -110,26 +111,16 @@ function oncePerTurn(wake: Waker['wake']): Waker['wake'] {
 /** A run that a dead worker held is free after the sticky time-out anyway; later wakes have nothing to gain. */
 const stickyResetMs = 60_000;
 
-/**
- * For a minute after the start, frees each woken thread from the queue of a worker that died with the last process:
- * Temporal would wait two seconds for it.
- */
-function stickyReset(
-  idOf: (turn: TurnWake) => string,
-  namespace: string,
-  { onlyWorker = false }: WakerOptions,
-): (client: Client, turn: TurnWake) => Promise<void> {
+/** For a minute after the start, frees each woken thread from the queue of a worker that died with the last process. */
+function stickyReset({
+  onlyWorker = false,
+}: WakerOptions): (client: Client, workflowId: string, seq: number) => Promise<void> {
   const until = Date.now() + stickyResetMs;
   const freed = new Set<string>();
-  return async (client, turn) => {
-    const workflowId = idOf(turn);
-    if (!onlyWorker || turn.seq === 1 || Date.now() > until || freed.has(workflowId)) return;
+  return async (client, workflowId, seq) => {
+    if (!onlyWorker || seq === 1 || Date.now() > until || freed.has(workflowId)) return;
     freed.add(workflowId);
-    try {
-      await client.workflowService.resetStickyTaskQueue({ namespace, execution: { workflowId } });
-    } catch {
-      // No run is open, or Temporal is away: the wake itself says so.
-    }
+    await freeSticky(client, workflowId);
   };
 }
 
