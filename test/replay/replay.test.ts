@@ -71,8 +71,10 @@ beforeAll(async () => {
     loaded('failing', failing),
     loaded('waiting', waiting),
     { ...loaded('sliced', sliced), slice: 'superstep' as const },
+    loaded('placed', graph),
   ];
-  system = await durable({ address: temporal.address, graphs, threadIdleMs: 200 });
+  const placed = { queues: ['main', 'gpu'], places: new Map([['placed', 'gpu']]) };
+  system = await durable({ address: temporal.address, graphs, threadIdleMs: 200, placed });
 });
 afterAll(async () => {
   await system.stop();
@@ -129,6 +131,10 @@ const lives: Record<string, (threadId: string) => Promise<unknown>> = {
     const input = { kind: 'input', value: {} } as const;
     await system.settled(await system.post(id, input, { graph: 'asking' }));
     await system.settled(await system.post(id, { kind: 'resume', value: 'red' }));
+  },
+  'turns on a task queue of their own': async (id) => {
+    for (const text of ['a', 'b'])
+      await system.settled(await system.post(id, text, { graph: 'placed' }));
   },
   'yields after each superstep': async (id) => {
     await system.settled(await system.post(id, 'a', { graph: 'sliced' }));
