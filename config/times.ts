@@ -12,7 +12,7 @@ export interface Times {
   readonly sweep: {
     /** How often a worker looks for threads whose wake was lost: one cheap query. */
     readonly everyMs: number;
-    /** A turn without claim, flush or draft for this long counts as forgotten. */
+    /** A turn without claim, flush or draft for this long counts as forgotten: longer than any healthy silence. */
     readonly quietMs: number;
   };
   /** How long a stop waits for running supersteps; what is cut off runs again elsewhere or at the next start. */

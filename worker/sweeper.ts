@@ -1,14 +1,11 @@
 /** Signals threads again whose earliest unsettled turn shows no sign of life: a wake was lost, or a run was terminated (DESIGN 4, "Also"). */
 import type { Logger } from 'pino';
 import { reachCrashPoint } from '../contracts/crash-point.js';
+import type { Times } from '../config/times.js';
 import type { TurnWake } from '../contracts/waker.js';
 import type { ClaimStore } from '../storage/port.js';
 import { startRounds } from './rounds.js';
 
-/** Longer than any healthy silence: a claim, a flush or a draft comes much earlier. */
-const quietMs = 30_000;
-/** How often one worker looks; the look is one indexed query that usually finds nothing. */
-const everyMs = 5_000;
 /** Most threads signalled at one look, so that a long outage ends in a steady stream and not in a burst. */
 const maxThreads = 100;
 
@@ -19,10 +16,7 @@ export interface SweeperDeps {
 }
 
 /** @returns a function that ends the sweeping and waits for a look under way */
-export const startSweeper = (
-  deps: SweeperDeps,
-  timing = { quietMs, everyMs },
-): (() => Promise<void>) =>
+export const startSweeper = (deps: SweeperDeps, timing: Times['sweep']): (() => Promise<void>) =>
   startRounds(async () => {
     try {
       const quiet = await deps.claims.takeQuiet(timing.quietMs, maxThreads);
