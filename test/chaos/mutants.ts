@@ -50,8 +50,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'storage/thread-row.ts',
-        find: 'WHERE tenant = $1 AND thread_id = $2 {for update}`,',
-        replace: 'WHERE tenant = $1 AND thread_id = $2`,',
+        find: "threadRow(thread, ' {for update}');",
+        replace: "threadRow(thread, '');",
       },
     ],
     breaks: ['settled-seq', 'settled-again', 'version-density'],
