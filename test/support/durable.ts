@@ -14,7 +14,6 @@ import type { StorageTarget } from '../../storage/open.js';
 import { localRelay } from '../../storage/relay-local.js';
 import type { AcceptTurn, Storage, TurnInput, TurnRecord } from '../../storage/port.js';
 import { connectTemporal, openTemporal } from '../../temporal/connection.js';
-import { isTemporalUnavailable } from '../../temporal/errors.js';
 import type { TemporalConnection } from '../../temporal/connection.js';
 import { installRuntime } from '../../temporal/runtime.js';
 import { temporalWaker } from '../../temporal/waker.js';
@@ -139,10 +138,7 @@ export async function durable(options: DurableOptions): Promise<Durable> {
       if (accepted.kind !== 'accepted' && accepted.kind !== 'attached')
         throw new Error(accepted.kind);
       const { thread, turnId, seq, graph } = accepted.turn;
-      // As the gateway does: what was accepted stays so when Temporal is away or slow, and the sweeper wakes the thread.
-      await wake.wake({ thread, turnId, seq, graph }, { start: true }).catch((error: unknown) => {
-        if (!isTemporalUnavailable(error)) throw error;
-      });
+      await wake.wake({ thread, turnId, seq, graph }, { start: true });
       return accepted.turn;
     },
     settled: (turn) =>
