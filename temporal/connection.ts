@@ -169,6 +169,7 @@ function connectionError({ address, namespace }: TemporalSettings, error: unknow
   return fail(
     `No Temporal server answers at ${address}: ${reason} ` +
       'Check that it runs, TEMPORAL_ADDRESS (host:port), and TEMPORAL_TLS if the server expects TLS.',
-    isTemporalUnavailable(error),
+    // A server that begins listens before it has all its services, and says of them that they are unknown.
+    isTemporalUnavailable(error) || code === grpcCode.unimplemented,
   );
 }
