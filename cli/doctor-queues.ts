@@ -1,8 +1,13 @@
 /** What `everthread doctor` finds of a project's task queues, where a Temporal answers: who serves them (Q3). */
 import { temporalVariables, valueOf, type Environment } from '../config/env.js';
+import { usualTaskQueue } from '../config/queues.js';
 import { mainQueue, type QueueState } from '../contracts/task-queues.js';
 import type { Finding } from '../engine/project/examine.js';
-import { readProjectConfig } from '../engine/project/project-config.js';
+import {
+  queuePlaces,
+  readProjectConfig,
+  type GraphSpec,
+} from '../engine/project/project-config.js';
 import { temporalFromEnvironment } from '../temporal/environment.js';
 import type { ProjectQueues } from '../temporal/queue-states.js';
 import type { TemporalSettings } from '../temporal/settings.js';
@@ -11,14 +16,19 @@ import type { TemporalSettings } from '../temporal/settings.js';
 export async function queueFindings(file: string, env: Environment): Promise<readonly Finding[]> {
   const project = await readProjectConfig(file).catch(() => undefined);
   if (project === undefined) return [];
-  const specs = Object.values(project.graphs);
-  const places = new Map(specs.map(({ name, taskQueue }) => [name, taskQueue ?? mainQueue]));
-  const taskQueue = valueOf(env, 'EVERTHREAD_TASK_QUEUE') ?? 'everthread';
+  const taskQueue = valueOf(env, 'EVERTHREAD_TASK_QUEUE') ?? usualTaskQueue;
+  const queues = { taskQueue, places: queuePlaces(project) };
   try {
     const settings = temporalFromEnvironment(temporalVariables(env));
     if (settings === undefined) return [];
-    const states = await askTemporal(settings, { taskQueue, places });
-    return states.map((state) => findingOf(state, graphsOn(places, state.name)));
+    const states = await askTemporal(settings, queues);
+    const graphs = Object.values(project.graphs);
+    return states.map((state) =>
+      findingOf(
+        state,
+        told(graphs.filter(({ taskQueue: queue = mainQueue }) => queue === state.name)),
+      ),
+    );
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return [{ kind: 'note', about: 'Temporal', what: `its task queues are not known: ${reason}` }];
@@ -54,10 +64,10 @@ function findingOf({ name, taskQueue, workers, backlog }: QueueState, graphs: st
   return { kind: 'note', about, what: `no worker, so turns of ${graphs} wait${waits}: "${start}"` };
 }
 
-function graphsOn(places: ReadonlyMap<string, string>, queue: string): string {
-  const names = [...places].filter(([, place]) => place === queue).map(([name]) => `"${name}"`);
-  if (names.length === 0) return 'the threads of all graphs'; // workflows live on the main queue, whatever its graphs
-  return `${names.length === 1 ? 'graph' : 'graphs'} ${names.join(', ')}`;
+function told(graphs: readonly Pick<GraphSpec, 'name'>[]): string {
+  if (graphs.length === 0) return 'the threads of all graphs'; // workflows live on the main queue, whatever its graphs
+  const names = graphs.map(({ name }) => `"${name}"`).join(', ');
+  return `${graphs.length === 1 ? 'graph' : 'graphs'} ${names}`;
 }
 
 const counted = (count: number, what: string): string =>

@@ -14,7 +14,6 @@ import { openTracing } from '../tracing/tracing.js';
 import { servedNames } from '../worker/graphs.js';
 import { listenEarly } from './gateway-side.js';
 import { stack } from '../config/stack.js';
-import { placesIn } from './project-places.js';
 
 export interface RunningGateway {
   readonly url: string;
@@ -74,7 +73,7 @@ export async function startGateway(
     parts.add(link, () => link.close());
     const { taskQueue } = config;
     const wake = temporalWaker(link, { taskQueue, store });
-    const queues = watchQueues(link, { taskQueue, places: await placesIn(config.graphConfig) });
+    const queues = watchQueues(link, { taskQueue, places: graphs.places });
     metrics.countQueues(queues);
     early.serve({ storage, relay, wake, graphs, queues, temporal: link, log, metrics, tracing });
     parts.add(early, () => early.close()); // requests end before what they need

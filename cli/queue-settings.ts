@@ -1,7 +1,7 @@
 /** `--queue-rate` and `--tenant-weight` of `everthread setup`. */
 import { mainQueue, taskQueueOf } from '../contracts/task-queues.js';
+import { queuePlaces, readProjectConfig } from '../engine/project/project-config.js';
 import type { QueueSetting } from '../temporal/queue-config.js';
-import { placesIn } from './project-places.js';
 
 export interface QueueFlags {
   readonly queueRate?: readonly string[];
@@ -16,7 +16,7 @@ export async function queueSettings(
   if (queueRate.length === 0 && tenantWeight.length === 0) return [];
   const rates = pairs('--queue-rate', 'gpu=5', queueRate);
   const weights = pairs('--tenant-weight', 'acme=3', tenantWeight);
-  const named = [...new Set((await placesIn(project.graphConfig)).values())];
+  const named = await queuesNamed(project.graphConfig);
   for (const name of rates.keys()) {
     if (name === mainQueue)
       throw new Error(
@@ -41,6 +41,11 @@ export async function queueSettings(
     ];
   });
 }
+
+const queuesNamed = async (graphConfig: string | null): Promise<readonly string[]> =>
+  graphConfig === null
+    ? []
+    : [...new Set(queuePlaces(await readProjectConfig(graphConfig)).values())];
 
 function pairs(
   option: string,

@@ -10,7 +10,7 @@ import type { Environment } from './env.js';
 import { resolveMetrics, type MetricsConfig } from './metrics.js';
 import { ConfigError, settingReader } from './problems.js';
 import type { SettingReader } from './problems.js';
-import { resolveQueues, type QueueConfig } from './queues.js';
+import { resolveQueues, usualTaskQueue, type QueueConfig } from './queues.js';
 import { resolveRequestLimits, type RequestLimits } from './request-limits.js';
 import * as shape from './shapes.js';
 import { resolveSupportDocs } from './support-docs.js';
@@ -96,7 +96,7 @@ export function resolveConfig(env: Environment, options: ConfigOptions): Config 
     autoMigrate: reader.read('EVERTHREAD_AUTO_MIGRATE', shape.flag, command === 'dev'),
     temporal: resolveTemporal(reader, env, command),
     namespace: reader.read('TEMPORAL_NAMESPACE', temporalName, 'default'),
-    taskQueue: reader.read('EVERTHREAD_TASK_QUEUE', temporalName, 'everthread'),
+    taskQueue: reader.read('EVERTHREAD_TASK_QUEUE', temporalName, usualTaskQueue),
     deployment: resolveDeployment(reader, command),
     graphConfig: resolveGraphConfig(reader, inFolder),
     model: reader.read('EVERTHREAD_MODEL', shape.model, 'builtin'),

@@ -7,6 +7,9 @@ import * as shape from './shapes.js';
 /** Short names, as in langgraph.json; `all` are those that it names, and the main one. */
 export type WorkerQueues = 'all' | readonly string[];
 
+/** What Temporal knows the main queue by, unless EVERTHREAD_TASK_QUEUE says otherwise. */
+export const usualTaskQueue = 'everthread';
+
 export interface QueueConfig {
   readonly workerQueues: WorkerQueues;
   /** Turns that run at once, of each queue. */

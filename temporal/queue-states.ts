@@ -17,10 +17,6 @@ const queueNames = ({ places }: ProjectQueues): readonly string[] => [
   ...new Set(places.values()),
 ];
 
-/** Short name of the queue that a graph lives on. */
-export const queueNameOf = ({ places }: ProjectQueues, graph: string): string =>
-  places.get(graph) ?? mainQueue;
-
 /** Asks the server, the main queue first. */
 export async function queueStates(
   service: WorkflowService,
@@ -84,7 +80,7 @@ export function watchQueues(
   return {
     states,
     async unserved(graph) {
-      const name = queueNameOf(queues, graph);
+      const name = queues.places.get(graph) ?? mainQueue;
       const known = await states().catch(() => []);
       return known.find((queue) => queue.name === name && queue.workers === 0)?.taskQueue;
     },

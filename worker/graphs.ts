@@ -22,14 +22,14 @@ export interface ServedGraphs {
   readonly default: string;
   /** Graphs that declare typed fields; null where the schema cannot be loaded here. */
   readonly fields: ReadonlyMap<string, FieldsSchema | null>;
+  /** Short name of the task queue of each graph, loaded here or not, that does not live on the main one. */
+  readonly places: ReadonlyMap<string, string>;
 }
 
 /** The graphs of a worker. */
 export interface LoadedGraphs extends ServedGraphs {
   /** Task queues that it serves: short names. */
   readonly queues: readonly string[];
-  /** Of each graph of the project, loaded here or not, that does not live on the main queue. */
-  readonly places: ReadonlyMap<string, string>;
 }
 
 /** What a worker's half of a process needs of it. */
@@ -62,8 +62,8 @@ export async function loadGraphs(sources: GraphSources, deps: GraphDeps): Promis
   deps.memory.catch(() => undefined);
   const { graphConfig, workerQueues } = sources;
   if (graphConfig === null) {
-    const queues = queuesServed(workerQueues, new Map(), 'the shipped graphs');
-    return { ...(await shippedGraphs(sources, deps)), queues, places: new Map() };
+    const queues = queuesServed(workerQueues, nowhereElse, 'the shipped graphs');
+    return { ...(await shippedGraphs(sources, deps)), queues };
   }
   return await projectGraphs(graphConfig, workerQueues, deps.log);
 }
@@ -74,12 +74,14 @@ export async function servedNames(
   onTrouble: (what: string) => void,
 ): Promise<Omit<ServedGraphs, 'graphs'>> {
   const fields = await fieldsDeclaredBy(graphConfig, onTrouble);
-  if (graphConfig === null) return { names: shippedNames, default: shippedGraphName, fields };
-  const { readProjectConfig } = await import('../engine/project/project-config.js');
-  const names = Object.keys((await readProjectConfig(graphConfig)).graphs);
+  if (graphConfig === null)
+    return { names: shippedNames, default: shippedGraphName, fields, places: nowhereElse };
+  const { queuePlaces, readProjectConfig } = await import('../engine/project/project-config.js');
+  const project = await readProjectConfig(graphConfig);
+  const names = Object.keys(project.graphs);
   const first = names[0];
   if (first === undefined) throw new Error(`${graphConfig} names no graph.`);
-  return { names, default: first, fields };
+  return { names, default: first, fields, places: queuePlaces(project) };
 }
 
 async function shippedGraphs(sources: GraphSources, deps: GraphDeps): Promise<ServedGraphs> {
@@ -131,12 +133,19 @@ async function shippedGraphs(sources: GraphSources, deps: GraphDeps): Promise<Se
     graph: createSupport({ ...agentDeps, library, memory }) as unknown as LoadedGraph['graph'],
     modules,
   };
-  return served(new Map([loaded, intake, support].map((one) => [one.name, one])), shippedGraphName);
+  const all = new Map([loaded, intake, support].map((one) => [one.name, one]));
+  return served(all, shippedGraphName, nowhereElse);
 }
 
-const served = (graphs: ReadonlyMap<string, LoadedGraph>, first: string): ServedGraphs => ({
-  graphs,
-  names: [...graphs.keys()],
+/** All on the main queue. */
+const nowhereElse: ReadonlyMap<string, string> = new Map();
+
+const served = (
+  graphs: ReadonlyMap<string, LoadedGraph>,
+  first: string,
+  places: ServedGraphs['places'],
+): ServedGraphs => ({
+  ...{ graphs, places, names: [...graphs.keys()] },
   default: first,
   fields: fieldsOfGraphs(graphs),
 });
@@ -163,12 +172,13 @@ async function projectGraphs(
   workerQueues: WorkerQueues,
   log: Logger,
 ): Promise<LoadedGraphs> {
-  const [{ loadProject }, { readProjectConfig }] = await Promise.all([
+  const [{ loadProject }, { queuePlaces, readProjectConfig }] = await Promise.all([
     import('../engine/project/load-project.js'),
     import('../engine/project/project-config.js'),
   ]);
-  const specs = Object.values((await readProjectConfig(file)).graphs);
-  const places = new Map(specs.flatMap(({ name, taskQueue: q }) => (q ? [[name, q]] : [])));
+  const config = await readProjectConfig(file);
+  const specs = Object.values(config.graphs);
+  const places = queuePlaces(config);
   const queues = queuesServed(workerQueues, places, file);
   const only = ({ taskQueue = mainQueue }: { readonly taskQueue?: string }): boolean =>
     queues.includes(taskQueue);
@@ -181,5 +191,5 @@ async function projectGraphs(
     const reasons = project.failures.map((f) => f.message).join('\n');
     throw new Error(`No graph of ${file} can be served.\n${reasons}`);
   }
-  return { ...served(project.graphs, first), queues, places };
+  return { ...served(project.graphs, first, places), queues };
 }

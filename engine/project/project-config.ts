@@ -50,6 +50,12 @@ export interface ProjectConfig {
   readonly warnings: readonly string[];
 }
 
+/** Short name of the task queue of each graph that does not live on the main one (Q1). */
+export const queuePlaces = ({
+  graphs,
+}: Pick<ProjectConfig, 'graphs'>): ReadonlyMap<string, string> =>
+  new Map(Object.values(graphs).flatMap(({ name, taskQueue: q }) => (q ? [[name, q]] : [])));
+
 const graphSchema = z.union([
   z.string().min(1),
   z.object({

@@ -129,6 +129,7 @@ describe('a gateway and a worker of their own', () => {
     const doctor = await runCli(['doctor', project], { env });
     expect(doctor.code).toBe(0);
     expect(doctor.stdout).toContain(`ok    task queue ${taskQueue}: 1 worker, graph "near"\n`);
+    expect(doctor.stdout.match(/task queue/g)).toHaveLength(2); // each once
     expect(doctor.stdout).toContain(
       `note  task queue ${taskQueue}.gpu: no worker, so turns of graph "far" wait`,
     );
