@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { TurnWake } from '../contracts/waker.js';
 import type { ErasureStore, OverRun } from '../storage/erasure-port.js';
 import type { ThreadRuns } from '../temporal/thread-runs.js';
-import { startRounds } from './rounds.js';
+import { startRounds, tolerant } from './rounds.js';
 
 /** A deleted thread's run ends within a moment; the look is one range of a key that is usually empty. */
 const everyMs = 1_000;
@@ -19,19 +19,15 @@ export interface EraserDeps {
 
 /** @returns a function that ends the erasing and waits for a look under way */
 export const startEraser = (deps: EraserDeps): (() => Promise<void>) =>
-  startRounds(async () => {
-    try {
+  startRounds(
+    tolerant(deps.log, 'could not look for histories to erase', async () => {
       const over = await deps.erasure.takeOverRuns(maxRuns);
       const outcomes = await Promise.allSettled(over.map((run) => eraseRun(deps, run)));
       const failed = outcomes.filter((o) => o.status === 'rejected').length;
       if (failed > 0) deps.log.warn({ runs: over.length, failed }, 'histories are erased later');
-    } catch (error) {
-      deps.log.warn(
-        { error: error instanceof Error ? error.name : 'unknown' },
-        'could not look for histories to erase',
-      );
-    }
-  }, everyMs);
+    }),
+    everyMs,
+  );
 
 async function eraseRun(deps: EraserDeps, over: OverRun): Promise<void> {
   const { thread, runId, deleted, nextSeq } = over;

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { ProjectConfig } from '../engine/project/project-config.js';
 import type { ErasureStore } from '../storage/erasure-port.js';
-import { startRounds } from './rounds.js';
+import { startRounds, takeAll, tolerant } from './rounds.js';
 
 /** Threads deleted in one transaction: a delete touches every row of a thread, and others wait meanwhile on SQLite. */
 const mostAtOnce = 20;
@@ -18,17 +18,14 @@ export function startExpirer(
   ttl: ProjectConfig['threadTtl'],
 ): () => Promise<void> {
   if (ttl === undefined) return () => Promise.resolve();
-  return startRounds(async (ending) => {
-    try {
-      let threads = 0;
-      for (let last = mostAtOnce; last === mostAtOnce && !ending.aborted; threads += last)
-        last = await erasure.expire(ttl.idleMs, mostAtOnce);
+  const expire = (most: number): Promise<number> => erasure.expire(ttl.idleMs, most);
+  return startRounds(
+    tolerant(log, 'could not look for threads whose time is over', async (ending) => {
+      const threads = await takeAll(mostAtOnce, expire, ending);
       if (threads > 0) log.info({ threads }, 'deleted threads whose time was over');
-    } catch (error) {
-      const name = error instanceof Error ? error.name : 'unknown';
-      log.warn({ error: name }, 'could not look for threads whose time is over');
-    }
-  }, ttl.sweepEveryMs);
+    }),
+    ttl.sweepEveryMs,
+  );
 }
 
 /** Of the project that is served; the shipped graphs' threads stay. */

@@ -4,7 +4,7 @@ import type { GraphRun, Runner, Stop } from '../engine/port.js';
 import { makeGraphStore } from '../storage/graph-store/store-class.js';
 import { StorageUnavailable, type Storage } from '../storage/port.js';
 import type { ProjectStore } from './project-store.js';
-import { startRounds } from './rounds.js';
+import { startRounds, takeAll, tolerant } from './rounds.js';
 
 /** A runner whose graphs have a store, in this thread. */
 export const withStores = (
@@ -45,13 +45,11 @@ export function startStoreSweeper(
   everyMs: number | null,
 ): () => Promise<void> {
   if (everyMs === null) return () => Promise.resolve();
-  return startRounds(async (ending) => {
-    try {
-      for (let last = mostAtOnce; last === mostAtOnce && !ending.aborted;)
-        last = await storage.graphStore.sweep(mostAtOnce);
-    } catch (error) {
-      const name = error instanceof Error ? error.name : 'unknown';
-      log.warn({ error: name }, 'could not sweep items of graphs');
-    }
-  }, everyMs);
+  const sweep = (most: number): Promise<number> => storage.graphStore.sweep(most);
+  return startRounds(
+    tolerant(log, 'could not sweep items of graphs', async (ending) => {
+      await takeAll(mostAtOnce, sweep, ending);
+    }),
+    everyMs,
+  );
 }

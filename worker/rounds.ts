@@ -1,16 +1,17 @@
 /** Work that every worker of a fleet does again and again, at times of its own. */
+import type { Logger } from 'pino';
+
+/** `ending` says that nobody wants more of it. */
+export type Round = (ending: AbortSignal) => Promise<void>;
 
 /** A timer of Node that is set to more runs all the time. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
- * @param round never rejects; `ending` tells it that nobody wants more of it
+ * @param round never rejects: {@link tolerant}
  * @returns a function that ends the rounds and waits for one under way
  */
-export function startRounds(
-  round: (ending: AbortSignal) => Promise<void>,
-  everyMs: number,
-): () => Promise<void> {
+export function startRounds(round: Round, everyMs: number): () => Promise<void> {
   const ending = new AbortController();
   let underWay: Promise<void> | undefined;
   const next = async (): Promise<void> => {
@@ -26,4 +27,26 @@ export function startRounds(
     ending.abort();
     await underWay;
   };
+}
+
+/** A round that fails is a line of the log, without the error's words (A6): the next one tries again. */
+export const tolerant =
+  (log: Pick<Logger, 'warn'>, failed: string, round: Round): Round =>
+  async (ending) => {
+    try {
+      await round(ending);
+    } catch (error) {
+      log.warn({ error: error instanceof Error ? error.name : 'unknown' }, failed);
+    }
+  };
+
+/** Takes batches until one is not full, or nobody wants more. @returns how much in all */
+export async function takeAll(
+  most: number,
+  take: (most: number) => Promise<number>,
+  ending: AbortSignal,
+): Promise<number> {
+  let all = 0;
+  for (let last = most; last === most && !ending.aborted; all += last) last = await take(most);
+  return all;
 }
