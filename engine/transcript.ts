@@ -3,9 +3,8 @@
  * recognised by shape, since a project's classes are not ours.
  */
 import type { TranscriptMessage, Usage } from '../contracts/http.schema.js';
+import { namesSpeaker, speakerOf } from '../memory/context/message.js';
 import { cleanText, toJson, type Json } from './plain-json.js';
-
-type Role = TranscriptMessage['role'];
 
 /** What we read of a message, whichever copy made it. */
 export interface MessageLike {
@@ -23,19 +22,6 @@ export interface MessageLike {
   readonly _getType?: () => string;
 }
 
-const roles: ReadonlyMap<string, Role> = new Map(
-  Object.entries<Role>({
-    human: 'user',
-    user: 'user',
-    ai: 'assistant',
-    assistant: 'assistant',
-    tool: 'tool',
-    function: 'tool',
-    system: 'system',
-    developer: 'system',
-  }),
-);
-
 /** An object of a LangChain message class. */
 export const isMessageObject = (value: unknown): value is MessageLike =>
   typeof value === 'object' &&
@@ -45,18 +31,10 @@ export const isMessageObject = (value: unknown): value is MessageLike =>
 
 /** A message, or a plain object that reads as one (`{role, content}`, `{type, content}`). */
 export const isMessageLike = (value: unknown): value is MessageLike =>
-  isMessageObject(value) ||
-  (typeof value === 'object' && value !== null && 'content' in value && roles.has(kindOf(value)));
-
-function kindOf(message: MessageLike): string {
-  const own = message.getType?.() ?? message._getType?.();
-  if (own !== undefined && own !== 'generic') return own;
-  if (typeof message.role === 'string') return message.role;
-  return typeof message.type === 'string' ? message.type : '';
-}
+  isMessageObject(value) || namesSpeaker(value);
 
 /** A role that nobody knows speaks for the graph. */
-export const roleOf = (message: MessageLike): Role => roles.get(kindOf(message)) ?? 'assistant';
+export const roleOf: (message: MessageLike) => TranscriptMessage['role'] = speakerOf;
 
 const isTextPart = (part: unknown): part is { readonly text: string } =>
   typeof part === 'object' &&

@@ -29,6 +29,7 @@ export interface CallLike {
   readonly args: unknown;
 }
 
+/** Every word that a message says for its speaker, in any copy of LangChain and on the wire. */
 const speakers: ReadonlyMap<string, Speaker> = new Map(
   Object.entries<Speaker>({
     human: 'user',
@@ -53,13 +54,15 @@ function kindOf(message: MessageLike): string {
 export const speakerOf = (message: MessageLike): Speaker =>
   speakers.get(kindOf(message)) ?? 'assistant';
 
+/** An object with content that names a speaker whom we know. */
+export const namesSpeaker = (
+  value: unknown,
+): value is MessageLike & { readonly content: unknown } =>
+  typeof value === 'object' && value !== null && 'content' in value && speakers.has(kindOf(value));
+
 /** Whether a value can be read as a message at all. */
 export const isMessageLike = (value: unknown): value is MessageLike =>
-  typeof value === 'object' &&
-  value !== null &&
-  'content' in value &&
-  speakers.has(kindOf(value)) &&
-  (typeof value.content === 'string' || Array.isArray(value.content));
+  namesSpeaker(value) && (typeof value.content === 'string' || Array.isArray(value.content));
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
