@@ -158,9 +158,14 @@ async function readJson(file: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as unknown;
   } catch (error) {
-    throw new Error(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new Error(`${file} cannot be read: ${reasonOf(error)}`, { cause: error });
   }
 }
+
+const reasonOf = (error: unknown): string =>
+  (error as NodeJS.ErrnoException).code === 'ENOENT'
+    ? "there is no such file. Name a project's langgraph.json: EVERTHREAD_CONFIG, or `everthread doctor <folder>`."
+    : (error as Error).message;
 
 function graphSpec(name: string, graph: z.infer<typeof graphSchema>): GraphSpec {
   const { path: location, ...options } = typeof graph === 'string' ? { path: graph } : graph;
