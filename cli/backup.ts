@@ -1,5 +1,6 @@
 /** `everthread backup <file>`: copies a SQLite store while it runs. PostgreSQL brings its own tools. */
-import { describeStorage, resolveConfig } from '../config/config.js';
+import { resolveConfig } from '../config/config.js';
+import { describeStorage } from '../config/storage.js';
 import path from 'node:path';
 import { makeFolder } from '../config/data-folder.js';
 import { readEnvironment } from '../config/env.js';

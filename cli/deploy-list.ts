@@ -3,7 +3,7 @@ import pc from 'picocolors';
 import { setTimeout as pause } from 'node:timers/promises';
 import { useColors } from '../config/colors.js';
 import { readEnvironment } from '../config/env.js';
-import type { StorageConfig } from '../config/config.js';
+import type { StorageConfig } from '../config/storage.js';
 import type { RunningTurnCount } from '../storage/port.js';
 import type { Deployment, DeploymentVersion } from '../temporal/deployments.js';
 import { complain, exitCode, say, withDeployment, type DeployContext } from './deploy-link.js';

@@ -1,4 +1,4 @@
-import { describeStorage } from '../config/config.js';
+import { describeStorage } from '../config/storage.js';
 import { devBanner } from './banner.js';
 import { startDev } from './dev.js';
 import { serve } from './serve.js';

@@ -1,5 +1,6 @@
 /** `everthread fsck`: checks the invariants of a store, live or stopped, and repairs what can be (SPEC O1-O4). */
-import { describeStorage, resolveConfig } from '../config/config.js';
+import { resolveConfig } from '../config/config.js';
+import { describeStorage } from '../config/storage.js';
 import type { Config } from '../config/config.js';
 import { readEnvironment } from '../config/env.js';
 import { openOperatorStore } from '../storage/operator-store.js';

@@ -1,4 +1,5 @@
-import { describeStorage, resolveConfig } from '../config/config.js';
+import { resolveConfig } from '../config/config.js';
+import { describeStorage } from '../config/storage.js';
 import { readEnvironment } from '../config/env.js';
 import { migrateStorage } from '../storage/open.js';
 

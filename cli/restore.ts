@@ -1,6 +1,6 @@
 /** `everthread restore`: puts a backup in a store's place, or gives a database that was restored by other means its new life (O4). */
-import { describeStorage, resolveConfig } from '../config/config.js';
-import type { StorageConfig } from '../config/config.js';
+import { resolveConfig } from '../config/config.js';
+import { describeStorage, type StorageConfig } from '../config/storage.js';
 import { readEnvironment } from '../config/env.js';
 import { adoptRestored, restoreFile, type Restored } from '../storage/restore.js';
 

@@ -13,6 +13,7 @@ import type { SettingReader } from './problems.js';
 import { resolveQueues, usualTaskQueue, type QueueConfig } from './queues.js';
 import { resolveRequestLimits, type RequestLimits } from './request-limits.js';
 import * as shape from './shapes.js';
+import { resolveStorage, type StorageConfig } from './storage.js';
 import { resolveSupportDocs } from './support-docs.js';
 import { resolveTracing, type TracingConfig } from './tracing.js';
 import { temporalCliPlaces } from './temporal-cli.js';
@@ -22,12 +23,6 @@ import type { Times } from './times.js';
 
 /** The commands that need settings; `operate` stands for those that look after a store (fsck, backup, restore). */
 export type Command = 'dev' | 'gateway' | 'worker' | 'migrate' | 'operate';
-
-export type StorageConfig =
-  | { readonly kind: 'memory' }
-  | { readonly kind: 'sqlite'; readonly path: string }
-  /** `url` holds a password: never print it; `describeStorage` says where it leads. */
-  | { readonly kind: 'postgres'; readonly url: string; readonly poolSize: number };
 
 type TemporalConfig =
   /** `env`: the variables that the SDK's environment configuration reads (address, TLS, API key, profile). */
@@ -121,20 +116,6 @@ export function resolveConfig(env: Environment, options: ConfigOptions): Config 
 /** A workflow takes about 60 kB of a worker's memory. */
 const usualCache = 500;
 
-/** Where the data is, without a password. */
-export function describeStorage(storage: StorageConfig): string {
-  switch (storage.kind) {
-    case 'memory':
-      return 'memory (lost at exit)';
-    case 'sqlite':
-      return `sqlite ${storage.path}`;
-    case 'postgres': {
-      const { hostname, port, pathname } = new URL(storage.url);
-      return `postgres ${hostname || 'local socket'}${port && `:${port}`}${pathname}`;
-    }
-  }
-}
-
 /** Also what Temporal itself takes; no `@`, which separates the parts of our own ids. */
 const temporalName = shape.word(/^[\w.-]{1,200}$/, '1-200 characters of A-Z a-z 0-9 . _ -');
 
@@ -171,71 +152,6 @@ function resolveAddress(
     });
   }
   return { host, port, allowRemote };
-}
-
-function resolveStorage(
-  reader: SettingReader,
-  command: Command,
-  sqlitePath: (given: string | undefined) => string,
-): StorageConfig {
-  const kind = reader.read(
-    'EVERTHREAD_STORAGE',
-    shape.oneOf('memory', 'sqlite', 'postgres'),
-    defaultStorage(reader, command),
-  );
-  const url = reader.read('EVERTHREAD_POSTGRES_URL', shape.postgresUrl, undefined);
-  const poolSize = reader.read('EVERTHREAD_POSTGRES_POOL', shape.count(1, 1000), 10);
-  const file = reader.read('EVERTHREAD_SQLITE_PATH', shape.path, undefined);
-  if (kind !== 'postgres') {
-    const why = refusalOfLocalStorage(command, kind);
-    if (why !== undefined)
-      reader.refuse({
-        variable: 'EVERTHREAD_STORAGE',
-        wrong: `is "${kind}": ${why}`,
-        allowed: 'postgres',
-      });
-    return kind === 'memory' ? { kind } : { kind, path: sqlitePath(file) };
-  }
-  if (!reader.given('EVERTHREAD_POSTGRES_URL')) {
-    reader.refuse({
-      variable: 'EVERTHREAD_POSTGRES_URL',
-      wrong: 'is not set, and storage is postgres',
-      allowed: shape.postgresUrl.allowed,
-    });
-  }
-  return { kind, url: url ?? '', poolSize };
-}
-
-/** Only a process of its own chooses a file of its own; `migrate` goes where the address points. */
-function defaultStorage(reader: SettingReader, command: Command): StorageConfig['kind'] {
-  switch (command) {
-    case 'dev':
-      return 'sqlite';
-    case 'gateway':
-    case 'worker':
-      return 'postgres';
-    case 'migrate':
-    case 'operate':
-      return reader.given('EVERTHREAD_POSTGRES_URL') ? 'postgres' : 'sqlite';
-  }
-}
-
-function refusalOfLocalStorage(command: Command, kind: 'memory' | 'sqlite'): string | undefined {
-  switch (command) {
-    case 'dev':
-      return undefined;
-    case 'migrate':
-      return kind === 'memory'
-        ? 'there is nothing to migrate before the process starts'
-        : undefined;
-    case 'operate':
-      return kind === 'memory'
-        ? 'it ends with its process, and other commands cannot see it'
-        : undefined;
-    case 'gateway':
-    case 'worker':
-      return `gateway and worker are processes of their own and must share one database; ${kind} serves one process only (everthread dev)`;
-  }
 }
 
 function resolveTemporal(
