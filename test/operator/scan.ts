@@ -1,4 +1,5 @@
 /** Looks for planted text everywhere: each cell of each table, each event, memo and attribute of each workflow. */
+import { WorkflowNotFoundError, type WorkflowHandle } from '@temporalio/client';
 import Database from 'better-sqlite3';
 import { readFile } from 'node:fs/promises';
 import type { TemporalConnection } from '../../temporal/connection.js';
@@ -104,12 +105,24 @@ export async function findInTemporal(
 ): Promise<readonly string[]> {
   const found: string[] = [];
   for await (const run of client.workflow.list()) {
-    const handle = client.workflow.getHandle(run.workflowId, run.runId);
-    const parts = [run.raw, await handle.fetchHistory(), (await handle.describe()).raw];
+    const parts = [
+      run.raw,
+      ...(await detailsOf(client.workflow.getHandle(run.workflowId, run.runId))),
+    ];
     const texts = parts.flatMap(bytesOf);
     if (texts.some((bytes) => holds(bytes, forms))) found.push(`${run.workflowId} / ${run.runId}`);
   }
   return found;
+}
+
+/** Nothing of a run that the eraser has taken since it was listed: the server no longer has it. */
+async function detailsOf(handle: WorkflowHandle): Promise<readonly unknown[]> {
+  try {
+    return [await handle.fetchHistory(), (await handle.describe()).raw];
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return [];
+    throw error;
+  }
 }
 
 /** Every string and byte array of a decoded message, however deep. */
