@@ -10,7 +10,7 @@ import { openStorage } from '../storage/open.js';
 import type { StorageTarget } from '../storage/open.js';
 import type { Storage } from '../storage/port.js';
 import { localRelay } from '../storage/relay-local.js';
-import { connectTemporal, openTemporal } from '../temporal/connection.js';
+import { connectTemporalPatiently, openTemporal } from '../temporal/connection.js';
 import type { TemporalConnection, TemporalLink } from '../temporal/connection.js';
 import { freeStarted } from '../temporal/predecessor.js';
 import { watchQueues } from '../temporal/queue-states.js';
@@ -103,12 +103,18 @@ async function reloading(
   parts.add(watching, () => watching.close());
 }
 
+/** Our own server that died again at once runs again within seconds, on a machine that is overrun within a minute. */
+const restartLimitMs = 60_000;
+
 async function connected(
   found: FoundTemporal,
   interceptors: Tracing['client'],
   parts: Stack,
 ): Promise<FoundTemporal & { readonly connection: TemporalConnection }> {
-  const connection = await connectTemporal({ ...found.settings, interceptors });
+  const connection = await connectTemporalPatiently(
+    { ...found.settings, interceptors },
+    { limitMs: found.kind === 'dev' ? restartLimitMs : 0 },
+  );
   parts.add(connection, () => connection.close());
   return { ...found, connection };
 }

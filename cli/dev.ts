@@ -32,8 +32,9 @@ export interface DevOptions {
   readonly onProgress: (text: string) => void;
 }
 
-/** The Temporal server to use, once it answers. */
+/** The Temporal server to use, once it answers. One of ours that dies is started again. */
 export interface FoundTemporal {
+  readonly kind: Config['temporal']['kind'];
   readonly settings: TemporalSettings;
   readonly uiUrl: string | undefined;
 }
@@ -76,7 +77,7 @@ function startTemporal(
     const answering = import('../temporal/environment.js').then(({ temporalFromEnvironment }) => {
       const settings = temporalFromEnvironment(temporal.env);
       if (settings === undefined) throw new Error('TEMPORAL_ADDRESS names no server.');
-      return { settings, uiUrl: undefined };
+      return { kind: temporal.kind, settings, uiUrl: undefined };
     });
     return { booting: Promise.allSettled([answering]), answering };
   }
@@ -123,5 +124,5 @@ async function startDevTemporal(
   );
   parts.add(server, () => server.stop());
   const { address, uiUrl } = server;
-  return { settings: { address, namespace, security: {} }, uiUrl };
+  return { kind: temporal.kind, settings: { address, namespace, security: {} }, uiUrl };
 }

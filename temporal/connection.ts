@@ -59,16 +59,23 @@ const retryMs = 1_000;
 /**
  * Connects, for as long as the server is merely not there; a server that refuses us is an error at once.
  * @param onWaiting told the reason of each failed try
+ * @param limitMs after it the last reason is thrown; no limit unless given
  */
 export async function connectTemporalPatiently(
   settings: TemporalSettings,
-  { signal, onWaiting }: { signal?: AbortSignal; onWaiting?: (reason: Error) => void },
+  {
+    signal,
+    onWaiting,
+    limitMs = Infinity,
+  }: { signal?: AbortSignal; onWaiting?: (reason: Error) => void; limitMs?: number },
 ): Promise<TemporalConnection> {
+  const deadline = Date.now() + limitMs;
   for (;;) {
     try {
       return await connectTemporal(settings);
     } catch (error) {
       if (!(error instanceof TemporalConnectionError) || !error.unavailable) throw error;
+      if (Date.now() >= deadline) throw error;
       onWaiting?.(error);
     }
     await pause(retryMs, undefined, { ...(signal === undefined ? {} : { signal }) });

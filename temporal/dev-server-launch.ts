@@ -14,7 +14,8 @@ export interface Ports {
 
 export type LaunchOutcome =
   | { readonly kind: 'running'; readonly process: { readonly pid: number; stop(): Promise<void> } }
-  | { readonly kind: 'failed'; readonly reason: string; readonly log: string };
+  /** `ended`: it ran, and ended before it answered; `failed`: it could not be run, or did not answer in time. */
+  | { readonly kind: 'ended' | 'failed'; readonly reason: string; readonly log: string };
 
 /** It takes 0.4 s on an idle machine; a first start on a slow disk or a busy one takes much longer. */
 const readyLimitMs = 60_000;
@@ -56,7 +57,11 @@ export async function launch(settings: DevServerSettings, ports: Ports): Promise
   switch (outcome.kind) {
     case 'failed':
       await stop();
-      return { kind: 'failed', reason: outcome.reason, log: log.tail() };
+      return {
+        kind: end === undefined ? 'failed' : 'ended',
+        reason: outcome.reason,
+        log: log.tail(),
+      };
     case 'answering': {
       ready = true;
       child.unref(); // stopping it is an act of ours, never the end of the event loop

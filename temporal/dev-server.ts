@@ -111,11 +111,13 @@ async function endOrphan({ server }: DevServerRecord, pidFile: string): Promise<
   removeRecord(pidFile, server);
 }
 
-/** A free port can be taken between the look and the start; only a port that we chose ourselves is tried again. */
+/**
+ * A free port can be taken between the look and the start, and the server chooses some for itself. A port that somebody wished for
+ * is looked at before each try.
+ */
 const attempts = 3;
 
 async function launchOnFreePorts(settings: DevServerSettings): Promise<DevServer> {
-  const choosesPorts = settings.port === 0 || (settings.uiPort === 0 && settings.headless !== true);
   for (let attempt = 1; ; attempt += 1) {
     const port = await usablePort(settings.port, 'EVERTHREAD_TEMPORAL_PORT');
     const uiPort =
@@ -126,19 +128,23 @@ async function launchOnFreePorts(settings: DevServerSettings): Promise<DevServer
     switch (outcome.kind) {
       case 'running':
         return { ...addressesOf({ port, uiPort }), ...outcome.process, adopted: false };
+      case 'ended':
+        if (attempt < attempts) break;
+        throw notStarted(settings, outcome);
       case 'failed':
-        if (
-          !choosesPorts ||
-          attempt === attempts ||
-          !outcome.log.includes('address already in use')
-        )
-          throw new DevServerError(
-            `The Temporal dev server did not start: ${outcome.reason}. ${diskHint(settings, outcome.log)}` +
-              `The end of its log, ${settings.logFile}:\n${outcome.log}`,
-          );
+        throw notStarted(settings, outcome);
     }
   }
 }
+
+const notStarted = (
+  settings: DevServerSettings,
+  { reason, log }: { readonly reason: string; readonly log: string },
+): DevServerError =>
+  new DevServerError(
+    `The Temporal dev server did not start: ${reason}. ${diskHint(settings, log)}` +
+      `The end of its log, ${settings.logFile}:\n${log}`,
+  );
 
 /** A server on a full disk says so in words of SQLite, or cannot even write them. */
 function diskHint({ dbFile, logFile }: DevServerSettings, log: string): string {

@@ -1,16 +1,19 @@
 /** What a person is told when a process cannot start: which address, file, disk or setting it is, before anything slow is tried. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import * as universal from 'langchain/chat_models/universal';
 import * as shape from '../../config/shapes.js';
 import { runCli } from '../cli/run-cli.js';
 import type { Ran } from '../cli/run-cli.js';
 import { createPostgresDatabase } from '../support/database.js';
+import { startProduct } from '../support/product.js';
+import { testCli } from '../support/temporal-server.js';
 
 let folder: string;
 beforeAll(() => {
@@ -162,5 +165,21 @@ describe('a graph file that ends the process', () => {
     expect(stderr).toContain('./exits.mjs');
     expect(stderr).toContain('"quitter"');
     expect(stderr).toContain('process.exit');
+  });
+});
+
+describe('a Temporal dev server that dies as soon as it has answered', () => {
+  test('is started again, and the start goes on', async () => {
+    const died = path.join(folder, 'died');
+    const product = await startProduct({
+      EVERTHREAD_TEMPORAL_CLI: fileURLToPath(
+        new URL('../support/dying-temporal.mjs', import.meta.url),
+      ),
+      REAL_CLI: await testCli(),
+      DIED_FILE: died,
+    });
+    expect(existsSync(died)).toBe(true);
+    expect((await product.chat('t', 'after the restart')).json).toMatchObject({ version: 1 });
+    await product.stop();
   });
 });

@@ -73,7 +73,10 @@ export async function startProduct(env: Record<string, string> = {}): Promise<Pr
       await rm(data, { recursive: true, force: true });
     },
   };
-  await product.start();
+  await product.start().catch(async (error: unknown) => {
+    await model.close(); // or the file of the failed test never ends
+    throw error;
+  });
   return product;
 }
 
