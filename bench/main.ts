@@ -10,16 +10,22 @@ import { growthTables } from './rows/growth.js';
 import { loadTables } from './rows/load.js';
 import { memoryTables } from './rows/memory.js';
 import { postgresTables } from './rows/postgres.js';
-import { scaleTables } from './rows/scale.js';
+import { burstTable } from './rows/scale-burst.js';
+import { longTable } from './rows/scale-long.js';
+import { restingTable } from './rows/scale-resting.js';
+import { workersTable } from './rows/scale-workers.js';
 import { storageTables } from './rows/storage.js';
 import { startTables } from './rows/start.js';
 import { tokenTables } from './rows/token.js';
+import { tracesTables } from './rows/traces.js';
 import { openStage } from './stage.js';
 import type { Stage } from './stage.js';
 import { printed } from './table.js';
 import type { Table } from './table.js';
 
-const rows: Readonly<Record<string, (stage: Stage) => Promise<readonly Table[]>>> = {
+type Row = (stage: Stage) => Promise<readonly Table[]>;
+
+const usual: Readonly<Record<string, Row>> = {
   load: loadTables,
   growth: growthTables,
   token: tokenTables,
@@ -28,15 +34,29 @@ const rows: Readonly<Record<string, (stage: Stage) => Promise<readonly Table[]>>
   memory: memoryTables,
   postgres: postgresTables,
   builds: buildsTables,
+  traces: tracesTables,
   storage: storageTables,
-  scale: scaleTables,
   fairness: fairnessTables,
 };
+
+const single =
+  (table: (stage: Stage) => Promise<Table>): Row =>
+  async (stage) => [await table(stage)];
+
+/** Long ones, only when asked for; `scale` names them all. */
+const scale: Readonly<Record<string, Row>> = {
+  resting: single(restingTable),
+  burst: single(burstTable),
+  long: single(longTable),
+  workers: single(workersTable),
+};
+
+const rows: Readonly<Record<string, Row>> = { ...usual, ...scale };
 
 const help = `npm run bench -- [--quick] [--only <row>] [--real-temporal] [--cpu-prof <folder>]
 
   --quick      about a minute: shows that it runs; its figures mean nothing
-  --only       one of: ${Object.keys(rows).join(', ')} (may be given again)
+  --only       one of: ${Object.keys(rows).join(', ')}, scale (may be given again)
   --real-temporal  for the row "postgres": a real Temporal server on the same PostgreSQL (built once, needs Go)
   --cpu-prof   writes CPU profiles of the one-node load into the folder and prints where the time went
 
@@ -48,9 +68,15 @@ const help = `npm run bench -- [--quick] [--only <row>] [--real-temporal] [--cpu
   memory    one thread of 300 turns within a budget: tokens and time of a turn, what is still known
   postgres  gateway and worker as processes of their own
   builds    CPU per turn of this build against the packed one of the deploy tests
+  traces    CPU per turn with traces against without
   storage   what turns leave in SQLite and PostgreSQL: transactions, log, stored bytes
-  scale     10,000 threads that rest, a burst of 200, one of 5,000 turns, 1, 2 and 4 workers (half an hour)
   fairness  a small tenant's wait beside a busy one; a task queue's rate over two workers
+
+Only when asked for, half an hour together; scale is all four:
+  resting   10,000 threads touched once, awake and asleep
+  burst     200 threads at once over a small cache
+  long      one thread of 5,000 turns
+  workers   the same load on 1, 2 and 4 workers
 
 The table goes to stdout, progress to stderr. Run it on an otherwise idle machine: it takes about ten minutes.`;
 
@@ -71,7 +97,8 @@ async function main(): Promise<void> {
     console.log(help);
     return;
   }
-  const chosen = values.only ?? Object.keys(rows).filter((name) => name !== 'scale');
+  const wished = values.only ?? Object.keys(usual);
+  const chosen = wished.flatMap((name) => (name === 'scale' ? Object.keys(scale) : [name]));
   for (const name of chosen)
     if (!(name in rows))
       throw new Error(`There is no row "${name}". Rows: ${Object.keys(rows).join(', ')}.`);
