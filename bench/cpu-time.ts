@@ -5,14 +5,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 const tickMs = 10;
 
 /** User and system time of the process, all its threads included. */
-export function cpuMs(pid: number): number {
-  const fields = statFields(pid);
-  return fields === undefined ? NaN : (Number(fields[11]) + Number(fields[12])) * tickMs;
-}
+export const cpuMs = (pid: number): number => ticksIn(pid, 11, 13) * tickMs;
 
-/** The same for a process and all that it has started and still runs (PostgreSQL has a process per connection). */
+/** The same for a process and all that it has started, also what has ended since (PostgreSQL has a process per connection). */
 export const treeCpuMs = (pid: number): number =>
-  [pid, ...descendants(pid)].reduce((sum, each) => sum + cpuMs(each), 0);
+  [pid, ...descendants(pid)].reduce((sum, each) => sum + ticksIn(each, 11, 15), 0) * tickMs;
+
+/** The sum of `utime`, `stime` and, behind them, those of children that it has waited for. */
+function ticksIn(pid: number, from: number, to: number): number {
+  const fields = statFields(pid);
+  if (fields === undefined) return NaN;
+  return fields.slice(from, to).reduce((sum, ticks) => sum + Number(ticks), 0);
+}
 
 /** Children whose name is this. */
 export const childrenNamed = (parent: number, name: string): readonly number[] =>

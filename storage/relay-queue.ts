@@ -3,7 +3,7 @@ import type { Frame } from '../contracts/frames.js';
 import { packFrames, type WrittenFrame } from './relay-packing.js';
 import { type Shard, shardOf } from './relay-shards.js';
 
-/** After a flush the next one waits this long, so that a burst of tokens is one statement; the first goes at once. */
+/** After a flush the next one waits this long, so that a burst of tokens is one statement; the first goes at once, and so does a wake. */
 const flushEveryMs = 15;
 /** What waits beyond this is dropped, wakes excepted: the draft row has its text. */
 const maxQueuedChars = 8 << 20;
@@ -35,13 +35,27 @@ export function frameQueue(
   let chars = 0;
   let oldestAtMs = 0;
   let flushing: Promise<void> | undefined;
+  /** Somebody waits for an answer. */
+  let wakeWaits = false;
+  let endPause = (): void => undefined;
+  const pause = (): Promise<void> =>
+    new Promise((resolve) => {
+      if (wakeWaits) return resolve();
+      const timer = setTimeout(resolve, flushEveryMs);
+      endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   const take = (): readonly WrittenFrame[] => {
     let taken = 0;
     let count = 0;
     while (count < waiting.length && taken < flushChars)
       taken += waiting[count++]?.text.length ?? 0;
     chars -= taken;
-    return waiting.splice(0, count);
+    const batch = waiting.splice(0, count);
+    wakeWaits &&= waiting.length > 0;
+    return batch;
   };
   const flush = async (): Promise<void> => {
     while (waiting.length > 0) {
@@ -54,7 +68,7 @@ export function frameQueue(
       } catch {
         // Lost frames cost a viewer a poll; the connection mends itself.
       }
-      await new Promise((resolve) => setTimeout(resolve, flushEveryMs));
+      await pause();
     }
     flushing = undefined;
   };
@@ -69,6 +83,9 @@ export function frameQueue(
         if (observer !== undefined && waiting.length === 0) oldestAtMs = performance.now();
         waiting.push({ frame, text });
         chars += text.length;
+        if (frame.kind !== 'wake') continue;
+        wakeWaits = true;
+        endPause();
       }
       // A flush of nothing would be over before it is noted, and never make room for another.
       if (waiting.length > 0) flushing ??= flush();
