@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { profileTables } from './cpu-profile.js';
 import { arrivalTables } from './rows/arrival.js';
 import { buildsTables } from './rows/builds.js';
-import { fairnessTables } from './rows/fairness.js';
+import { fairnessTable, rateTable } from './rows/fairness.js';
 import { growthTables } from './rows/growth.js';
 import { loadTables } from './rows/load.js';
 import { memoryTables } from './rows/memory.js';
@@ -25,6 +25,10 @@ import type { Table } from './table.js';
 
 type Row = (stage: Stage) => Promise<readonly Table[]>;
 
+const single =
+  (table: (stage: Stage) => Promise<Table>): Row =>
+  async (stage) => [await table(stage)];
+
 const usual: Readonly<Record<string, Row>> = {
   load: loadTables,
   growth: growthTables,
@@ -36,12 +40,9 @@ const usual: Readonly<Record<string, Row>> = {
   builds: buildsTables,
   traces: tracesTables,
   storage: storageTables,
-  fairness: fairnessTables,
+  fairness: single(fairnessTable),
+  rate: single(rateTable),
 };
-
-const single =
-  (table: (stage: Stage) => Promise<Table>): Row =>
-  async (stage) => [await table(stage)];
 
 /** Long ones, only when asked for; `scale` names them all. */
 const scale: Readonly<Record<string, Row>> = {
@@ -70,7 +71,8 @@ const help = `npm run bench -- [--quick] [--only <row>] [--real-temporal] [--cpu
   builds    CPU per turn of this build against the packed one of the deploy tests
   traces    CPU per turn with traces against without
   storage   what turns leave in SQLite and PostgreSQL: transactions, log, stored bytes
-  fairness  a small tenant's wait beside a busy one; a task queue's rate over two workers
+  fairness  a small tenant's wait beside a busy one
+  rate      a task queue's rate over two workers
 
 Only when asked for, half an hour together; scale is all four:
   resting   10,000 threads touched once, awake and asleep

@@ -62,8 +62,11 @@ export interface Durable {
   readonly wake: Waker;
   readonly taskQueue: string;
   worker: WorkerSide;
-  /** Beside the one that runs, or after it. */
-  startWorker(placed?: DurableOptions['placed']): Promise<WorkerSide>;
+  /** After the one that runs; beside it only on another connection, by the SDK's own rule. */
+  startWorker(
+    placed?: DurableOptions['placed'],
+    native?: TemporalConnection['native'],
+  ): Promise<WorkerSide>;
   /** Accepts a turn and wakes its thread; the row is its receipt. */
   post(
     threadId: string,
@@ -89,13 +92,13 @@ export async function durable(options: DurableOptions): Promise<Durable> {
   const wake = options.wrap?.waker(direct) ?? direct;
   const relay = options.relay ?? localRelay();
   const graphs = new Map(options.graphs.map((g) => [g.name, g]));
-  const startWorker = (placed = options.placed): Promise<WorkerSide> =>
+  const startWorker = (placed = options.placed, native = connection.native): Promise<WorkerSide> =>
     startWorkerSide(
       {
         storage,
         relay,
         graphs,
-        connection: connection.native,
+        connection: native,
         wake: (turn) => wake.wake(turn, { start: true }),
         log: pino({ level: 'silent' }),
       },
@@ -119,8 +122,8 @@ export async function durable(options: DurableOptions): Promise<Durable> {
     wake,
     taskQueue,
     worker: await startWorker(),
-    async startWorker(placed) {
-      system.worker = await startWorker(placed);
+    async startWorker(...given) {
+      system.worker = await startWorker(...given);
       return system.worker;
     },
     async post(threadId, input, more = {}) {
