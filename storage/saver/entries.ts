@@ -5,7 +5,7 @@
 import type { Checkpoint } from '@langchain/langgraph-checkpoint';
 import { type KnownList, printOf, sharedPrefix } from './deltas.js';
 import { pack, packElement, type Packed, type Serde } from './pack.js';
-import { packShared, type SharedLists } from './sharing.js';
+import { packShared, type SharedList, sharedList } from './sharing.js';
 import { type Verified, verifiedList } from './verify.js';
 
 /** How values are written. */
@@ -72,7 +72,7 @@ export function entriesOf(
     } else plain.push(channel);
   }
   // After the lists, since their values may share them.
-  const lists = listsOf(entries);
+  const lists = listsOf(entries, before);
   for (const channel of plain) {
     const version = String(checkpoint.channel_versions[channel]);
     entries.set(
@@ -83,9 +83,12 @@ export function entriesOf(
   return entries;
 }
 
-export const listsOf = (entries: Entries): SharedLists =>
+/** @param old entries that were not made just now, so that their elements may have been edited since */
+export const listsOf = (entries: Entries, old: Entries): readonly SharedList[] =>
   [...entries].flatMap(([channel, entry]) =>
-    entry.kind === 'list' ? [[channel, entry] as const] : [],
+    entry.kind === 'list'
+      ? [sharedList(channel, entry, old.get(channel) === entry ? 0 : entry.elements.length)]
+      : [],
   );
 
 /** References name a list version that is stored with the checkpoint; before that they hold only there. */
@@ -95,7 +98,12 @@ const mayCarry = (entry: Entry): boolean => entry.kind === 'list' || !entry.shar
 const isList = (channel: string, value: unknown): value is readonly unknown[] =>
   channel !== '__pregel_tasks' && Array.isArray(value) && value.length > 0;
 
-function plainEntry(serde: Serde, version: string, value: unknown, lists: SharedLists): PlainEntry {
+function plainEntry(
+  serde: Serde,
+  version: string,
+  value: unknown,
+  lists: readonly SharedList[],
+): PlainEntry {
   const shared = packShared(serde, value, lists);
   return {
     kind: 'plain',

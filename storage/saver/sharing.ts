@@ -14,11 +14,34 @@ export interface Reference {
   readonly keep: number;
 }
 
-/** The lists of a checkpoint that its Sends may begin with. */
-export type SharedLists = readonly (readonly [
+/** A list of a checkpoint that its Sends may begin with. */
+export interface SharedList {
+  readonly channel: string;
+  readonly version: string;
+  /** How many first elements of `value` are the list's. Elements are looked at once for edits in place. */
+  readonly prefixOf: (value: readonly unknown[]) => number;
+}
+
+/**
+ * For questions in one go, with no code of the graph between them: all tool calls of a message are sent the same history.
+ * @param looked so many elements have been looked at just now
+ */
+export function sharedList(
   channel: string,
   list: KnownList & { readonly version: string },
-])[];
+  looked: number,
+): SharedList {
+  let known = looked;
+  return {
+    channel,
+    version: list.version,
+    prefixOf(value) {
+      const keep = sharedPrefix(list, value, known);
+      known = Math.max(known, keep);
+      return keep;
+    },
+  };
+}
 
 interface SendLike {
   readonly node: unknown;
@@ -30,7 +53,7 @@ interface SendLike {
 export function packShared(
   serde: Serde,
   value: unknown,
-  lists: SharedLists,
+  lists: readonly SharedList[],
 ): Promise<Packed> | undefined {
   const sends: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (!sends.some(isSend)) return undefined;
@@ -53,17 +76,17 @@ const isSend = (value: unknown): value is SendLike =>
 function shorten(
   send: SendLike,
   at: number,
-  lists: SharedLists,
+  lists: readonly SharedList[],
   references: Reference[],
 ): SendLike {
   if (!isPlain(send.args)) return send;
   const args: Record<string, unknown> = { ...send.args };
   for (const [field, value] of Object.entries(args)) {
     if (!Array.isArray(value)) continue;
-    for (const [channel, list] of lists) {
-      const keep = sharedPrefix(list, value);
+    for (const { channel, version, prefixOf } of lists) {
+      const keep = prefixOf(value);
       if (keep === 0) continue;
-      references.push({ at, field, channel, version: list.version, keep });
+      references.push({ at, field, channel, version, keep });
       args[field] = value.slice(keep);
       break;
     }

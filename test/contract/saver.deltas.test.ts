@@ -6,6 +6,7 @@ import { migrate } from '../../storage/migrate.js';
 import { sqliteDriver } from '../../storage/driver-sqlite.js';
 import { openStorage } from '../../storage/open.js';
 import { printOf, sharedPrefix } from '../../storage/saver/deltas.js';
+import { sharedList } from '../../storage/saver/sharing.js';
 import type { FlushRows } from '../../storage/saver/port.js';
 import { agent, chat, human } from '../support/saver-graphs.js';
 import { type Runnable, SaverThread } from '../support/saver-run.js';
@@ -41,6 +42,19 @@ describe('deltas', () => {
     expect(sharedPrefix(list, list.elements)).toBe(1);
     block.text = 'b';
     expect(sharedPrefix(list, list.elements)).toBe(0);
+  });
+
+  test('a history that several tool calls are sent is looked at once, and again when code of the graph has run', () => {
+    const edited = new AIMessage('a');
+    const list = { ...known([edited, new HumanMessage('b')]), version: '1' };
+    const prefixIn = (looked: number) => sharedList('messages', list, looked).prefixOf;
+    const before = prefixIn(0);
+    expect(before(list.elements)).toBe(2);
+    edited.content = 'other';
+    expect(before(list.elements)).toBe(2);
+    expect(prefixIn(0)(list.elements)).toBe(0);
+    expect(prefixIn(2)(list.elements)).toBe(2);
+    expect(prefixIn(2)([edited, new HumanMessage('b')])).toBe(1);
   });
 });
 
