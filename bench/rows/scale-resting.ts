@@ -1,6 +1,6 @@
 /** Threads that are touched once and then rest: what each costs while it is open, and after it sleeps. */
 import Database from 'better-sqlite3';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { connectTemporal } from '../../temporal/connection.js';
 import { installRuntime } from '../../temporal/runtime.js';
@@ -22,6 +22,8 @@ const idle = '20s';
 interface Standing {
   readonly openWorkflows: number;
   readonly productMb: number;
+  /** What its main thread's heap holds when garbage has just been collected. */
+  readonly heapMb: number;
   readonly temporalMb: number;
   readonly storeBytes: number;
   readonly temporalBytes: number;
@@ -29,7 +31,13 @@ interface Standing {
 
 export async function restingTable(stage: Stage): Promise<Table> {
   const temporal = await stage.temporal();
-  const env = { ...fixtureEnv(stage), EVERTHREAD_THREAD_IDLE: idle };
+  const heap = path.join(stage.folder('heap'), 'bytes');
+  const env = {
+    ...fixtureEnv(stage),
+    EVERTHREAD_THREAD_IDLE: idle,
+    NODE_OPTIONS: `--expose-gc --require ${path.resolve('bench/fixtures/heap.cjs')}`,
+    BENCH_HEAP: heap,
+  };
   const product = await startProduct(stage, {
     ...{ name: 'resting', env, temporalAddress: temporal.address },
   });
@@ -45,6 +53,7 @@ export async function restingTable(stage: Stage): Promise<Table> {
   };
   const standing = async (): Promise<Standing> => ({
     openWorkflows: await openWorkflows(),
+    heapMb: await heapMb(product.pid, heap),
     productMb: residentMb(product.pid),
     temporalMb: residentMb(temporal.pid),
     storeBytes: storeBytes(product),
@@ -65,6 +74,7 @@ export async function restingTable(stage: Stage): Promise<Table> {
     name,
     String(s.openWorkflows),
     s.productMb.toFixed(0),
+    s.heapMb.toFixed(0),
     s.temporalMb.toFixed(0),
     ((s.storeBytes - before.storeBytes) / touched).toFixed(0),
     ((s.temporalBytes - before.temporalBytes) / touched).toFixed(0),
@@ -75,6 +85,7 @@ export async function restingTable(stage: Stage): Promise<Table> {
       '',
       'open workflows',
       'product MB',
+      'its heap MB',
       'Temporal MB',
       "store's bytes/thread",
       "Temporal's bytes/thread",
@@ -105,6 +116,17 @@ function residentMb(pid: number): number {
   } catch {
     return NaN;
   }
+}
+
+/** See fixtures/heap.cjs. */
+async function heapMb(pid: number, file: string): Promise<number> {
+  rmSync(file, { force: true });
+  process.kill(pid, 'SIGUSR2');
+  const bytes = await until('the heap to be measured', () => {
+    const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+    return size > 0 ? Number(readFileSync(file, 'utf8')) : undefined;
+  });
+  return bytes / 1_000_000;
 }
 
 /** Pages in use, the log's among them. */
