@@ -10,6 +10,7 @@ import type { Placement } from '../activities/placement.js';
 import type { Relay } from '../contracts/frames.js';
 import type { ListenToRuns } from '../contracts/run-event.js';
 import { mainQueue, taskQueueOf } from '../contracts/task-queues.js';
+import type { ProjectConfig } from '../engine/project/project-config.js';
 import type { LoadedGraph } from '../engine/project/types.js';
 import type { Storage } from '../storage/port.js';
 import { threadRuns, type ThreadRuns } from '../temporal/thread-runs.js';
@@ -78,6 +79,7 @@ export async function startWorkerSide(
   const storage = { ...deps.storage, claims: sight.over(deps.storage.claims) };
   const store =
     settings.graphConfig == null ? plainStore : await loadProjectStore(settings.graphConfig);
+  const ttl = await threadTtlOf(settings.graphConfig);
   const runners = runnersFor(deps, { ...settings, store });
   const loop = loopWatch(log);
   const placement = placementOf(settings);
@@ -112,7 +114,7 @@ export async function startWorkerSide(
     settings.sweep,
   );
   const stopStoreSweeper = startStoreSweeper(deps, store.sweepEveryMs);
-  const stopErasing = await startErasing(deps, settings);
+  const stopErasing = startErasing(deps, settings.namespace, ttl);
   return {
     done: worker.done,
     cached: () => worker.cached(),
@@ -140,12 +142,12 @@ function placementOf(settings: WorkerSideSettings): Placement {
 }
 
 /** Both kinds of erasing: histories of what was deleted, and threads whose time is over. */
-async function startErasing(
+function startErasing(
   { storage, connection, wake, log }: WorkerSideDeps,
-  { namespace, graphConfig }: WorkerSideSettings,
-): Promise<() => Promise<void>> {
+  namespace: string,
+  ttl: ProjectConfig['threadTtl'],
+): () => Promise<void> {
   const { erasure, store } = storage;
-  const ttl = await threadTtlOf(graphConfig);
   const stopExpiring = startExpirer({ erasure, log }, ttl);
   const stopErasing = startEraser({
     erasure,
