@@ -37,16 +37,7 @@ export function frameQueue(
   let flushing: Promise<void> | undefined;
   /** Somebody waits for an answer. */
   let wakeWaits = false;
-  let endPause = (): void => undefined;
-  const pause = (): Promise<void> =>
-    new Promise((resolve) => {
-      if (wakeWaits) return resolve();
-      const timer = setTimeout(resolve, flushEveryMs);
-      endPause = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+  const pause = shortPause();
   const take = (): readonly WrittenFrame[] => {
     let taken = 0;
     let count = 0;
@@ -68,7 +59,7 @@ export function frameQueue(
       } catch {
         // Lost frames cost a viewer a poll; the connection mends itself.
       }
-      await pause();
+      if (!wakeWaits) await pause.begin(flushEveryMs);
     }
     flushing = undefined;
   };
@@ -85,12 +76,28 @@ export function frameQueue(
         chars += text.length;
         if (frame.kind !== 'wake') continue;
         wakeWaits = true;
-        endPause();
+        pause.end();
       }
       // A flush of nothing would be over before it is noted, and never make room for another.
       if (waiting.length > 0) flushing ??= flush();
     },
     drain: async () => flushing,
+  };
+}
+
+/** A pause that can be ended before its time; ending none is nothing. */
+function shortPause() {
+  let end = (): void => undefined;
+  return {
+    begin: (ms: number): Promise<void> =>
+      new Promise((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        end = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      }),
+    end: () => end(),
   };
 }
 
