@@ -201,6 +201,19 @@ function checkInvariants(
   }
 }
 
+const accepted = { op: 'accept', key: '', digest: 'v1:x', resume: false, ifVersion: -1 } as const;
+const claim = { op: 'claim', runId: 'r1', activityId: 1, attempt: 1 } as const;
+
+/** A transcript reads the state of a turn that was cut off; chance makes such a turn in one of a thousand runs. */
+const cutOffWithState: Call[] = [
+  { ...accepted, multitask: 'enqueue' },
+  claim,
+  { op: 'claimed', how: 'step', pick: 0 },
+  { ...accepted, multitask: 'interrupt' },
+  claim,
+  ...Array.from({ length: 3 }, () => ({ op: 'claimed', how: 'flush', pick: 0 }) as const),
+];
+
 test('P1-P9 memory, SQLite and PostgreSQL answer alike, and settled is final', async () => {
   const property = fc.asyncProperty(
     fc.array(call, { minLength: 5, maxLength: 25 }),
@@ -220,5 +233,5 @@ test('P1-P9 memory, SQLite and PostgreSQL answer alike, and settled is final', a
       for (const other of others) expect(other).toEqual(memory);
     },
   );
-  await fc.assert(property, { numRuns: 60 });
+  await fc.assert(property, { numRuns: 60, examples: [[cutOffWithState]] });
 });

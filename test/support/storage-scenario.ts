@@ -112,6 +112,9 @@ export const reply = (claim: Claim, more: Partial<Reply> = {}): Reply => ({
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
+/** A state of no channels. */
+const emptyBody = JSON.stringify({ writer: 'test', frame: {}, inline: {}, rows: {} });
+
 /** Rows of one checkpoint with one delta and one write of it. */
 export function rowsAt(
   pos: number,
@@ -121,7 +124,7 @@ export function rowsAt(
   const checkpointId = `${ns}c${pos}`;
   return {
     checkpoints: [
-      { ns, checkpointId, parentId: null, pos, body: bytes('body'), metadata: bytes('meta') },
+      { ns, checkpointId, parentId: null, pos, body: bytes(emptyBody), metadata: bytes('meta') },
     ],
     deltas: [
       {
