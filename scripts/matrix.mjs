@@ -25,11 +25,12 @@ const usage = `npm run matrix -- [--node <major>] [test files and options for je
 Nodes come from the npm package "node". Copies, modules and logs stand in ${cache}.`;
 
 /** Runs a command and keeps what it says in the log. @returns its exit code */
-function run(command, args, { cwd, bin, log }) {
+function run(command, args, { cwd, bin, log, headers }) {
   const PATH = `${bin}${path.delimiter}${process.env.PATH}`;
+  const nodedir = headers && { npm_config_nodedir: headers };
   return new Promise((resolve, reject) => {
     const out = createWriteStream(log, { flags: 'a' });
-    const child = spawn(command, args, { cwd, env: { ...process.env, PATH } });
+    const child = spawn(command, args, { cwd, env: { ...process.env, PATH, ...nodedir } });
     child.stdout.pipe(out, { end: false });
     child.stderr.pipe(out, { end: false });
     child.once('error', reject);
@@ -58,6 +59,16 @@ async function nodeOf(major, log) {
   return bin;
 }
 
+/** Native modules are built with the headers that come with this Node, not with those that npm's settings may name. */
+async function headersOf(bin) {
+  const own = path.dirname(bin);
+  for (const folder of [path.join(own, 'node_modules'), path.dirname(own)])
+    for (const name of await readdir(folder).catch(() => []))
+      if (await exists(path.join(folder, name, 'include', 'node', 'node.h')))
+        return path.join(folder, name);
+  throw new Error(`The package "node" in ${own} has brought no headers.`);
+}
+
 const exists = (file) => stat(file).then(Boolean, () => false);
 
 /** What git knows and what it would: the tree as it stands, without what is built or installed. */
@@ -77,15 +88,14 @@ const digestOf = async (file) =>
 async function treeFor(major, { bin, log }) {
   const folder = path.join(cache, `node-${major}`, 'tree');
   await mkdir(folder, { recursive: true });
-  const kept = new Set(['node_modules', '.cache', 'dist']);
+  const kept = new Set(['node_modules', '.cache']);
   for (const entry of await readdir(folder))
     if (!kept.has(entry)) await rm(path.join(folder, entry), { recursive: true });
   for (const file of await filesOfTree()) {
     const source = path.join(root, file);
     // One that is deleted and not yet committed is still listed.
     if (!(await exists(source))) continue;
-    // With its time: what is built already is not built again.
-    await cp(source, path.join(folder, file), { preserveTimestamps: true, recursive: true });
+    await cp(source, path.join(folder, file), { recursive: true });
   }
   const stamp = path.join(cache, `node-${major}`, 'installed.json');
   const before = JSON.parse(await readFile(stamp, 'utf8').catch(() => '{}'));
@@ -97,11 +107,16 @@ async function treeFor(major, { bin, log }) {
     // Under the same Node only what the lockfile has changed: a native module takes minutes to build.
     const command = before.node === now.node ? 'install' : 'ci';
     await rm(stamp, { force: true });
-    await surely('npm', [command, '--no-audit', '--no-fund'], { cwd: folder, bin, log });
+    const headers = await headersOf(bin);
+    await surely('npm', [command, '--no-audit', '--no-fund'], { cwd: folder, bin, log, headers });
+    await surely('node', ['-e', loadsNative], { cwd: folder, bin, log });
     await writeFile(stamp, JSON.stringify(now));
   }
   return folder;
 }
+
+/** A module built for another Node fails here, and not in a thousand tests. */
+const loadsNative = "new (require('better-sqlite3'))(':memory:').close()";
 
 /** @returns a row of the table */
 async function suiteOn(major, jestArgs) {
