@@ -3,6 +3,7 @@ import { WorkflowNotFoundError, type WorkflowHandle } from '@temporalio/client';
 import Database from 'better-sqlite3';
 import { readFile } from 'node:fs/promises';
 import type { TemporalConnection } from '../../temporal/connection.js';
+import { grpcCode, grpcCodeOf } from '../../temporal/errors.js';
 import type { StorageTarget } from '../../storage/open.js';
 import { onPostgres } from '../support/database.js';
 
@@ -120,7 +121,9 @@ async function detailsOf(handle: WorkflowHandle): Promise<readonly unknown[]> {
   try {
     return [await handle.fetchHistory(), (await handle.describe()).raw];
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return [];
+    // `fetchHistory` gives the server's own error, `describe` the client's.
+    if (error instanceof WorkflowNotFoundError || grpcCodeOf(error) === grpcCode.notFound)
+      return [];
     throw error;
   }
 }

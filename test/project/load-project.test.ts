@@ -78,7 +78,9 @@ describe('a JavaScript project', () => {
   });
 
   test('P11 a subgraph with checkpointer: true is told about, as is a key without effect', () => {
-    expect(report.warnings).toEqual([
+    // The project asks for Node 20, which the suite runs on among others.
+    const told = report.warnings.filter((warning) => !warning.includes('asks for Node'));
+    expect(told).toEqual([
       expect.stringMatching(/"ui" has no effect here/),
       expect.stringMatching(/"stateful": the subgraph "inner" .*checkpointer: true/),
     ]);
