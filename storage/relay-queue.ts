@@ -35,8 +35,6 @@ export function frameQueue(
   let chars = 0;
   let oldestAtMs = 0;
   let flushing: Promise<void> | undefined;
-  /** Somebody waits for an answer. */
-  let wakeWaits = false;
   const pause = shortPause();
   const take = (): readonly WrittenFrame[] => {
     let taken = 0;
@@ -44,9 +42,7 @@ export function frameQueue(
     while (count < waiting.length && taken < flushChars)
       taken += waiting[count++]?.text.length ?? 0;
     chars -= taken;
-    const batch = waiting.splice(0, count);
-    wakeWaits &&= waiting.length > 0;
-    return batch;
+    return waiting.splice(0, count);
   };
   const flush = async (): Promise<void> => {
     while (waiting.length > 0) {
@@ -59,7 +55,8 @@ export function frameQueue(
       } catch {
         // Lost frames cost a viewer a poll; the connection mends itself.
       }
-      if (!wakeWaits) await pause.begin(flushEveryMs);
+      // Of a wake there is somebody who waits.
+      if (!waiting.some(({ frame }) => frame.kind === 'wake')) await pause.begin(flushEveryMs);
     }
     flushing = undefined;
   };
@@ -74,9 +71,7 @@ export function frameQueue(
         if (observer !== undefined && waiting.length === 0) oldestAtMs = performance.now();
         waiting.push({ frame, text });
         chars += text.length;
-        if (frame.kind !== 'wake') continue;
-        wakeWaits = true;
-        pause.end();
+        if (frame.kind === 'wake') pause.end();
       }
       // A flush of nothing would be over before it is noted, and never make room for another.
       if (waiting.length > 0) flushing ??= flush();

@@ -109,7 +109,7 @@ export class Checkpoints {
     { writes, taskId, taskPath }: PutWrites,
   ): readonly Promise<unknown>[] {
     const known = this.#held(ns, checkpointId);
-    const lists = known === undefined ? [] : listsOf(known.entries, known.entries);
+    const lists = known === undefined ? [] : listsOf(known.entries);
     return writes.map(([channel, value], position) => {
       const write: BufferedWrite = {
         ...{ ns, checkpointId, taskId, taskPath, channel },

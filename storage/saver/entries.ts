@@ -83,8 +83,8 @@ export function entriesOf(
   return entries;
 }
 
-/** @param old entries that were not made just now, so that their elements may have been edited since */
-export const listsOf = (entries: Entries, old: Entries): readonly SharedList[] =>
+/** @param old entries that were not made just now, so that their elements may have been edited since: all, unless given */
+export const listsOf = (entries: Entries, old = entries): readonly SharedList[] =>
   [...entries].flatMap(([channel, entry]) =>
     entry.kind === 'list'
       ? [sharedList(channel, entry, old.get(channel) === entry ? 0 : entry.elements.length)]
