@@ -3,11 +3,10 @@ import { AIMessage } from '@langchain/core/messages';
 import { MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import { setTimeout as pause } from 'node:timers/promises';
 import path from 'node:path';
-import type { Waker } from '../../contracts/waker.js';
 import { connectTemporal } from '../../temporal/connection.js';
 import { startDevServer } from '../../temporal/dev-server.js';
 import { setQueue } from '../../temporal/queue-config.js';
-import { durable, loaded } from '../../test/support/durable.js';
+import { durable, forgivingWaker, loaded } from '../../test/support/durable.js';
 import type { Durable } from '../../test/support/durable.js';
 import { testCli } from '../../test/support/temporal-server.js';
 import { percentiles } from '../load.js';
@@ -83,7 +82,7 @@ const besideBusy = (stage: Stage, { fairness, placed }: Case): Promise<string[]>
     );
     const system = await durable({
       ...{ address, graphs: [loaded('slow', graphOf(turnMs))], turnsAtOnce: slots },
-      wrap: { storage: (storage) => storage, waker: forgiving },
+      wrap: { waker: forgivingWaker },
       ...(placed && { placed: { queues: ['main', 'gpu'], places: new Map([['slow', 'gpu']]) } }),
     });
     try {
@@ -92,11 +91,6 @@ const besideBusy = (stage: Stage, { fairness, placed }: Case): Promise<string[]>
       await system.stop();
     }
   });
-
-/** A wake that the server is too busy for is sent again by the sweeper, as in the product. */
-const forgiving = (waker: Waker): Waker => ({
-  wake: (turn, how) => waker.wake(turn, how).catch(() => undefined),
-});
 
 /** Wait: from the acceptance to the end, without the turn itself. */
 async function waits(stage: Stage, system: Durable, { fairness, placed }: Case): Promise<string[]> {

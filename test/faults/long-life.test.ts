@@ -1,11 +1,9 @@
 /** Threads that live long: signal bursts at the border of continue-as-new, and hibernation between any two turns. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { randomUUID } from 'node:crypto';
 import { turnSignalName, workflowIdOf } from '../../contracts/protocol.js';
 import { longRun } from '../../workflows/thread-state.js';
 import type { TurnRecord } from '../../storage/port.js';
-import { isTemporalUnavailable } from '../../temporal/errors.js';
-import { durable, loaded } from '../support/durable.js';
+import { durable, forgivingWaker, loaded } from '../support/durable.js';
 import type { Durable } from '../support/durable.js';
 import { startTestTemporal } from '../support/temporal-server.js';
 import { gatedEcho } from '../support/gated-echo.js';
@@ -139,18 +137,6 @@ async function openTimers(workflowId: string): Promise<number> {
   return count('timerStarted') - count('timerFired') - count('timerCanceled');
 }
 
-/** As at the gateway: what was accepted stays so when Temporal is slow, and the sweeper wakes the thread. */
-async function postTo(to: Durable, threadId: string, n: number): Promise<TurnRecord> {
-  const turnId = randomUUID();
-  try {
-    return await to.post(threadId, `${threadId} n${n}`, { turnId });
-  } catch (error) {
-    const turn = await to.storage.turns.get({ tenant: 'default', threadId }, turnId);
-    if (turn === undefined || !isTemporalUnavailable(error)) throw error;
-    return turn;
-  }
-}
-
 describe('T6 hibernation between any two turns', () => {
   const turnsInAll = long ? 10_000 : 240;
   const threads = 10;
@@ -162,12 +148,13 @@ describe('T6 hibernation between any two turns', () => {
         address: temporal.address,
         graphs: [loaded('echo', echo)],
         threadIdleMs: 30,
+        wrap: { waker: forgivingWaker },
       });
       const perThread = turnsInAll / threads;
       const startedAt = performance.now();
       const live = async (threadId: string): Promise<void> => {
         for (let n = 1; n <= perThread; n += 1) {
-          const row = await settled(await postTo(sleepy, threadId, n), sleepy);
+          const row = await settled(await sleepy.post(threadId, `${threadId} n${n}`), sleepy);
           if (n % 200 === 0) tell(`turn ${n} of ${threadId}`, startedAt);
           expect(row.response).toBe(`seen ${n}: ${threadId} n${n}`);
           // From before the run is idle to well after it ended: each turn meets another moment of its falling asleep.

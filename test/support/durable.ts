@@ -15,6 +15,7 @@ import { localRelay } from '../../storage/relay-local.js';
 import type { AcceptTurn, Storage, TurnInput, TurnRecord } from '../../storage/port.js';
 import { connectTemporal, openTemporal } from '../../temporal/connection.js';
 import type { TemporalConnection } from '../../temporal/connection.js';
+import { isTemporalUnavailable } from '../../temporal/errors.js';
 import { installRuntime } from '../../temporal/runtime.js';
 import { temporalWaker } from '../../temporal/waker.js';
 import { startWorkerSide } from '../../worker/worker-side.js';
@@ -50,10 +51,18 @@ export interface DurableOptions {
   readonly placed?: Pick<WorkerSideSettings, 'queues' | 'places' | 'placeWaitMs'>;
   /** Stands between the system and its storage and Temporal client, as the fault port does. */
   readonly wrap?: {
-    readonly storage: (storage: Storage) => Storage;
-    readonly waker: (waker: Waker) => Waker;
+    readonly storage?: (storage: Storage) => Storage;
+    readonly waker?: (waker: Waker) => Waker;
   };
 }
+
+/** As at the gateway: what was accepted stays so when Temporal is away or slow, and the sweeper wakes the thread. */
+export const forgivingWaker = (waker: Waker): Waker => ({
+  wake: (turn, options) =>
+    waker.wake(turn, options).catch((error: unknown) => {
+      if (!isTemporalUnavailable(error)) throw error;
+    }),
+});
 
 export interface Durable {
   readonly storage: Storage;
@@ -80,7 +89,7 @@ export interface Durable {
 
 export async function durable(options: DurableOptions): Promise<Durable> {
   const opened = await openStorage(options.target ?? { kind: 'memory' }, { autoMigrate: true });
-  const storage = options.wrap?.storage(opened) ?? opened;
+  const storage = options.wrap?.storage?.(opened) ?? opened;
   installRuntime(() => undefined);
   const settings = { address: options.address, namespace: 'default', security: {} };
   const connection = await connectTemporal(settings);
@@ -89,7 +98,7 @@ export async function durable(options: DurableOptions): Promise<Durable> {
     taskQueue,
     store: storage.store,
   });
-  const wake = options.wrap?.waker(direct) ?? direct;
+  const wake = options.wrap?.waker?.(direct) ?? direct;
   const relay = options.relay ?? localRelay();
   const graphs = new Map(options.graphs.map((g) => [g.name, g]));
   const startWorker = (placed = options.placed, native = connection.native): Promise<WorkerSide> =>
