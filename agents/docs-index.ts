@@ -42,7 +42,7 @@ const processTerm = (term: string): string | null => {
 };
 
 const commonWords = new Set(
-  'a an and are be can could did do does for has have how i in is it long many may me much my of on or should tell that the their then there this to was we what when where which who why will with would you your'.split(
+  'a an and are be can could did do does for has have how i in is it long many may me much my of on or should tell that the their then there this to was we what when where which who why will with work works would you your'.split(
     ' ',
   ),
 );

@@ -77,6 +77,13 @@ describe('search', () => {
     expect(best?.text).toMatch(/Idempotency-Key/);
   });
 
+  test.each(['What is a fence?', 'fences', 'how does hibernation work?', 'what is a superstep'])(
+    "finds the design's own words: %s",
+    (question) => {
+      expect(openDocs(shippedDocsFolder)(question, 1)[0]).toMatchObject({ source: 'what-is-everthread.md' });
+    },
+  );
+
   test('finds nothing for words that are nowhere', () => {
     expect(openDocs(shippedDocsFolder)('zebra the of', 3)).toEqual([]);
   });
