@@ -1,7 +1,7 @@
 /** What turns write to the SQLite file of a running product: pages in its log, and the bytes of the rows themselves. */
-import Database from 'better-sqlite3';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { openSqlite } from '../storage/sqlite-library.js';
 
 const fileIn = (dataFolder: string): string => path.join(dataFolder, 'everthread.db');
 
@@ -21,7 +21,7 @@ export interface Logged {
  */
 export async function logged(dataFolder: string, turns: () => Promise<void>): Promise<Logged> {
   const file = fileIn(dataFolder);
-  const db = new Database(file, { timeout: busyMs });
+  const db = openSqlite(file, { timeout: busyMs });
   try {
     db.pragma('wal_checkpoint(TRUNCATE)');
     db.exec('BEGIN');
@@ -55,7 +55,7 @@ export function rowBytes(
   thread: string,
   [from, to]: readonly [from: number, to: number],
 ): number {
-  const db = new Database(fileIn(dataFolder), { readonly: true, timeout: busyMs });
+  const db = openSqlite(fileIn(dataFolder), { readonly: true, timeout: busyMs });
   try {
     return tables.reduce((sum, table) => {
       const columns = db.prepare(`SELECT name FROM pragma_table_info('${table}')`).all() as {

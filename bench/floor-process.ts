@@ -3,7 +3,6 @@
  * route that commits one row. Does what its parent asks over IPC.
  */
 import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
-import Database from 'better-sqlite3';
 import express from 'express';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,6 +13,7 @@ import { installRuntime } from '../temporal/runtime.js';
 import { cpuMs } from './cpu-time.js';
 import { idleLatencies, percentiles, runLoad } from './load.js';
 import type { Load, LoadPlan } from './load.js';
+import { openSqlite } from '../storage/sqlite-library.js';
 
 export type FloorOrder =
   | { readonly kind: 'load'; readonly plan: LoadPlan }
@@ -29,7 +29,7 @@ const taskQueue = 'bench-floor';
 const report = (message: FloorReport): void => void process.send?.(message);
 
 /** As the product opens its database: an acknowledged row survives a power cut. */
-const db = new Database(path.join(folder, 'floor.db'));
+const db = openSqlite(path.join(folder, 'floor.db'));
 db.pragma('page_size = 1024');
 db.pragma('journal_mode = WAL');
 db.pragma('synchronous = FULL');

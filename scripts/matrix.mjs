@@ -116,7 +116,8 @@ async function treeFor(major, { bin, log }) {
 }
 
 /** A module built for another Node fails here, and not in a thousand tests. */
-const loadsNative = "new (require('better-sqlite3'))(':memory:').close()";
+const loadsNative =
+  "import('./dist/storage/sqlite-library.js').then((m) => m.openSqlite(':memory:').close())";
 
 /** @returns a row of the table */
 async function suiteOn(major, jestArgs) {

@@ -1,11 +1,11 @@
 /** Copies a SQLite store while it runs, and proves the copy before it counts (O3). */
-import Database from 'better-sqlite3';
 import { existsSync } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { sqliteReader } from './driver-sqlite-reader.js';
 import { storeIdOf } from './migrate.js';
 import { sqliteCode, sqliteError } from './sqlite-errors.js';
+import { openSqlite } from './sqlite-library.js';
 
 export interface Backup {
   readonly store: string;
@@ -40,13 +40,13 @@ export async function backupStore(source: string, file: string): Promise<Backup>
 export async function copyDatabase(source: string, to: string): Promise<void> {
   await rm(to, { force: true });
   try {
-    const from = new Database(source, { readonly: true, fileMustExist: true });
+    const from = openSqlite(source, { readonly: true, fileMustExist: true });
     try {
       await from.backup(to, { progress: () => allPages });
     } finally {
       from.close();
     }
-    const copy = new Database(to);
+    const copy = openSqlite(to);
     try {
       copy.pragma('journal_mode = DELETE');
     } finally {
@@ -59,7 +59,7 @@ export async function copyDatabase(source: string, to: string): Promise<void> {
 
 /** @throws Error that names `copyOf` when a page or an index of its copy is damaged; SchemaMismatch */
 export async function provenStore(file: string, copyOf = file): Promise<string> {
-  const db = new Database(file, { readonly: true });
+  const db = openSqlite(file, { readonly: true });
   try {
     const answer = db.pragma('integrity_check(1)', { simple: true });
     if (answer !== 'ok') throw new Error(`${copyOf} is damaged: ${String(answer)}`);

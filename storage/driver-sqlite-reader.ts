@@ -1,8 +1,9 @@
 /** Reads a SQLite file beside the process that owns it: each read is one transaction, and nothing is ever written. */
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { drive, runner } from './driver-sqlite.js';
 import { sqliteError } from './sqlite-errors.js';
 import type { Driver } from './tx.js';
+import { openSqlite } from './sqlite-library.js';
 
 /** The owner's checkpoints of the log hold a reader up for a moment. */
 const busyTimeoutMs = 5_000;
@@ -41,7 +42,7 @@ export function sqliteReader(path: string): Driver {
 
 function open(path: string): Database.Database {
   try {
-    return new Database(path, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs });
+    return openSqlite(path, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs });
   } catch (error) {
     throw sqliteError(error);
   }

@@ -1,10 +1,11 @@
 /** Runs transactions on SQLite: synchronously inside `BEGIN IMMEDIATE`, so none ever spans an await (P4). */
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { translator, type Translated } from './dialect.js';
 import { groupedWrites } from './grouped-writes.js';
 import { sqliteError } from './sqlite-errors.js';
 
 import type { Answer, Driver, Row, SqlValue, Statement, Tx } from './tx.js';
+import { openSqlite } from './sqlite-library.js';
 
 /** A shell or a backup tool that writes is waited for this long, and the whole process waits with it. */
 const busyTimeoutMs = 1_000;
@@ -35,7 +36,7 @@ export function sqliteDriver(path: string): Driver {
 
 function openDatabase(path: string): Database.Database {
   try {
-    const db = new Database(path, { timeout: busyTimeoutMs });
+    const db = openSqlite(path, { timeout: busyTimeoutMs });
     // Small pages: a turn rewrites a few rows, and the log takes whole pages (15.6 kB a turn instead of 51).
     db.pragma('page_size = 1024');
     db.pragma('journal_mode = WAL');

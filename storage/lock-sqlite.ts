@@ -1,9 +1,10 @@
 /** The instance lock: one everthread process per SQLite file. The operating system drops it when its holder dies. */
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { StorageUnavailable } from './port.js';
 import { sqliteCode } from './sqlite-errors.js';
+import { openSqlite } from './sqlite-library.js';
 
 /** Another process holds the database file. */
 export class InstanceLocked extends Error {
@@ -43,8 +44,9 @@ export function lockInstance(file: string): InstanceLock {
 function openLock(lockFile: string): Database.Database {
   try {
     mkdirSync(path.dirname(path.resolve(lockFile)), { recursive: true });
-    return new Database(lockFile, { timeout: 0 });
+    return openSqlite(lockFile, { timeout: 0 });
   } catch (error) {
+    if (error instanceof StorageUnavailable) throw error;
     throw unusable(lockFile, error);
   }
 }

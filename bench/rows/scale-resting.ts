@@ -1,5 +1,4 @@
 /** Threads that are touched once and then rest: what each costs while it is open, and after it sleeps. */
-import Database from 'better-sqlite3';
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { connectTemporal } from '../../temporal/connection.js';
@@ -11,6 +10,7 @@ import type { Product } from '../product.js';
 import { userMessage } from '../prose.js';
 import type { Stage } from '../stage.js';
 import type { Table } from '../table.js';
+import { openSqlite } from '../../storage/sqlite-library.js';
 
 /** Touched until there are so many, or until this time is over: a slow machine has fewer. */
 const wantedThreads = 10_000;
@@ -131,7 +131,7 @@ async function heapMb(pid: number, file: string): Promise<number> {
 
 /** Pages in use, the log's among them. */
 function storeBytes({ dataFolder }: Product): number {
-  const db = new Database(path.join(dataFolder, 'everthread.db'), { readonly: true });
+  const db = openSqlite(path.join(dataFolder, 'everthread.db'), { readonly: true });
   try {
     const pages = Number(db.pragma('page_count', { simple: true }));
     return pages * Number(db.pragma('page_size', { simple: true }));

@@ -1,5 +1,4 @@
 /** What turns leave in a database: transactions, log and stored bytes. It does not depend on how busy the machine is. */
-import Database from 'better-sqlite3';
 import { Client } from 'pg';
 import { stack } from '../../config/stack.js';
 import type { PregelGraph } from '../../engine/project/types.js';
@@ -14,6 +13,7 @@ import { userMessage } from '../prose.js';
 import type { Stage } from '../stage.js';
 import { figure, kB } from '../table.js';
 import type { Table } from '../table.js';
+import { openSqlite } from '../../storage/sqlite-library.js';
 
 /** Threads of one turn each, and turns of one thread. */
 interface Counts {
@@ -91,7 +91,7 @@ async function onSqlite(stage: Stage): Promise<Place> {
   const file = `${folder}/everthread.db`;
   /** Pages in use; what the log holds is among them once it is emptied. */
   const stored = (): number => {
-    const db = new Database(file);
+    const db = openSqlite(file);
     try {
       db.pragma('wal_checkpoint(TRUNCATE)');
       const pages = Number(db.pragma('page_count', { simple: true }));

@@ -1,8 +1,8 @@
 /** A connection of the harness's own to a database of the product. */
-import Database from 'better-sqlite3';
 import type { StorageTarget } from '../../storage/open.js';
 import { onPostgres } from '../support/database.js';
 import type { Sql, SqlRow } from './read-store.js';
+import { openSqlite } from '../../storage/sqlite-library.js';
 
 export async function lookInto<T>(
   target: StorageTarget,
@@ -25,7 +25,7 @@ export async function lookInto<T>(
 }
 
 async function onSqlite<T>(file: string, work: (sql: Sql) => Promise<T>): Promise<T> {
-  const db = new Database(file, { timeout: 10_000 });
+  const db = openSqlite(file, { timeout: 10_000 });
   try {
     return await work({
       dialect: 'sqlite',

@@ -1,6 +1,5 @@
 /** Refusal to start on a schema that is not this build's, race-safe migrations, and the instance lock. */
 import { afterEach, describe, expect, test } from '@jest/globals';
-import Database from 'better-sqlite3';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -14,6 +13,7 @@ import { storageOn } from '../../storage/storage-on.js';
 import { first, query } from '../../storage/tx.js';
 import { driverOf, durable, emptyTarget, onPostgres } from '../support/database.js';
 import { Scenario } from '../support/storage-scenario.js';
+import { openSqlite, sqlitePackages } from '../../storage/sqlite-library.js';
 
 const undo: (() => unknown)[] = [];
 afterEach(async () => {
@@ -33,7 +33,7 @@ async function tamper(target: StorageTarget, sql: string): Promise<void> {
     await onPostgres(target.url, (c) => c.query(sql));
     return;
   }
-  const db = new Database(target.kind === 'sqlite' ? target.path : ':memory:');
+  const db = openSqlite(target.kind === 'sqlite' ? target.path : ':memory:');
   db.exec(sql);
   db.close();
 }
@@ -159,7 +159,7 @@ describe('faults of SQLite', () => {
     const storage = await openStorage(target, { autoMigrate: true });
     undo.push(() => storage.close());
     const s = new Scenario(storage);
-    const other = new Database(target.kind === 'sqlite' ? target.path : '');
+    const other = openSqlite(target.kind === 'sqlite' ? target.path : '');
     undo.push(() => other.close());
     other.exec('BEGIN IMMEDIATE');
     await expect(s.turn()).rejects.toThrow(StorageUnavailable);
@@ -229,7 +229,7 @@ describe('the instance lock', () => {
 
   test('the lock of another process holds, and dies with it by kill -9', async () => {
     const path = await file();
-    const sqlite = createRequire(import.meta.url).resolve('better-sqlite3');
+    const sqlite = createRequire(import.meta.url).resolve(sqlitePackages[0] ?? '');
     const holder = spawn(process.execPath, [
       '-e',
       `const db = new (require(${JSON.stringify(sqlite)}))(${JSON.stringify(`${path}.lock`)});

@@ -1,10 +1,10 @@
 /** What a langgraph.json gives a short life: the running worker deletes it, and what comes later begins anew. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import Database from 'better-sqlite3';
 import path from 'node:path';
 import { startProduct } from '../support/product.js';
 import type { Answer, Product } from '../support/product.js';
 import { until } from '../support/until.js';
+import { openSqlite } from '../../storage/sqlite-library.js';
 
 let product: Product;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ const say = (message: string): Promise<Answer> =>
 const tables = ['et_checkpoints', 'et_deltas', 'et_writes', 'et_store_items', 'et_store_vectors'];
 /** Rows of threads and of items that the database holds. */
 function rows(): number {
-  const db = new Database(path.join(product.data, 'everthread.db'), { timeout: 5_000 });
+  const db = openSqlite(path.join(product.data, 'everthread.db'), { timeout: 5_000 });
   try {
     const count = (table: string) => db.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
     return tables.reduce((sum, table) => sum + Number(count(table)), 0);

@@ -1,6 +1,5 @@
 /** The disk under `everthread dev` is full, or writing to it fails: 503, nothing corrupt, and it heals when there is room again. */
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
-import Database from 'better-sqlite3';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
@@ -11,6 +10,7 @@ import { startProduct } from '../support/product.js';
 import type { Product } from '../support/product.js';
 import { testCli } from '../support/temporal-server.js';
 import { until } from '../support/until.js';
+import { openSqlite } from '../../storage/sqlite-library.js';
 
 interface Disk {
   readonly folder: string;
@@ -112,7 +112,7 @@ describe.each(disks)('%s under SQLite', (_, make) => {
     expect(product.proc().alive()).toBe(true);
     expect((await product.chat('disk', 'after')).json.response).toBe('seen 3: after');
     await product.proc().end();
-    const db = new Database(file, { readonly: true });
+    const db = openSqlite(file, { readonly: true });
     expect(db.pragma('integrity_check')).toEqual([{ integrity_check: 'ok' }]);
     db.close();
     await product.start();

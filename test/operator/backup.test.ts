@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { copyFile, mkdtemp, readdir, rm, writeFile, stat, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,6 +14,7 @@ import { StoreReplaced, watchStore } from '../../storage/store-watch.js';
 import { openDatabase } from '../support/database.js';
 import { Scenario } from '../support/storage-scenario.js';
 import { committedState, rowsOf } from './scenario-state.js';
+import { openSqlite } from '../../storage/sqlite-library.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -143,11 +143,11 @@ describe('everthread restore', () => {
     const { file, storage, copy } = await withBackup();
     await storage.close();
     const other = path.join(folder, 'other.db');
-    new Database(other).exec('CREATE TABLE things (id INTEGER)').close();
+    openSqlite(other).exec('CREATE TABLE things (id INTEGER)').close();
     await expect(restoreFile(file, other)).rejects.toThrow(SchemaMismatch);
     const newer = path.join(folder, 'newer.db');
     await copyFile(copy, newer);
-    const known = new Database(newer);
+    const known = openSqlite(newer);
     const { migrations } = known.prepare('SELECT migrations FROM et_schema').get() as {
       migrations: string;
     };

@@ -1,11 +1,11 @@
 /** Looks for planted text everywhere: each cell of each table, each event, memo and attribute of each workflow. */
 import { WorkflowNotFoundError, type WorkflowHandle } from '@temporalio/client';
-import Database from 'better-sqlite3';
 import { readFile } from 'node:fs/promises';
 import type { TemporalConnection } from '../../temporal/connection.js';
 import { grpcCode, grpcCodeOf } from '../../temporal/errors.js';
 import type { StorageTarget } from '../../storage/open.js';
 import { onPostgres } from '../support/database.js';
+import { openSqlite } from '../../storage/sqlite-library.js';
 
 /** The text as it could be stored: plain, hex, base64 at each of three offsets, UTF-16. */
 export function disguises(text: string): readonly Buffer[] {
@@ -69,7 +69,7 @@ async function readAll(target: StorageTarget): Promise<readonly Table[]> {
     case 'memory':
       throw new Error('a database in memory cannot be looked at from outside');
     case 'sqlite': {
-      const db = new Database(target.path, { readonly: true });
+      const db = openSqlite(target.path, { readonly: true });
       try {
         const names = db
           .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table'`)

@@ -2,7 +2,6 @@
  * Whole systems whose processes die at named points and are replaced: `everthread dev` on SQLite, or a gateway and two
  * workers on PostgreSQL. Driven over HTTP alone, as a client would.
  */
-import Database from 'better-sqlite3';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,6 +20,7 @@ import { startScriptedModel } from './scripted-model.js';
 import type { ScriptedModel } from './scripted-model.js';
 import { startTestTemporal } from './temporal-server.js';
 import { until } from './until.js';
+import { openSqlite } from '../../storage/sqlite-library.js';
 
 /** The preload knows one point more than the product does. */
 export type Point = CrashPoint | 'in-workflow-task';
@@ -173,7 +173,7 @@ async function devSystem(env: Record<string, string>): Promise<Body> {
     },
     sleeps: () => Promise.reject(new Error('only asked of a cluster')),
     async sql(text, thread) {
-      const db = new Database(path.join(product.data, 'everthread.db'), { timeout: 5_000 });
+      const db = openSqlite(path.join(product.data, 'everthread.db'), { timeout: 5_000 });
       try {
         const statement = db.prepare(text.replace('$1', '?'));
         if (statement.reader) return statement.all(thread) as Record<string, unknown>[];

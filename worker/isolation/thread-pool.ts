@@ -1,13 +1,16 @@
 /** The threads: each loads the project's isolated graphs once and runs one turn at a time. */
 import { Piscina } from 'piscina';
 import { fileURLToPath } from 'node:url';
-import type { MessagePort } from 'node:worker_threads';
+import type { MessagePort, ResourceLimits } from 'node:worker_threads';
 import type { Job } from './sides.js';
 import { revived, type Thrown } from './thrown.js';
 
 export interface ThreadPoolOptions {
   readonly threads: number;
-  /** Heap of each thread; past it the thread ends, and with it its turn. Undefined leaves it to Node. */
+  /**
+   * Heap of each thread; past it the thread ends, and with it its turn. Undefined leaves it to Node. Node does its best:
+   * one allocation that is large beside what is left can still end the process.
+   */
   readonly memoryMb: number | undefined;
   /** The langgraph.json whose isolated graphs the threads serve. */
   readonly graphConfig: string;
@@ -43,7 +46,7 @@ export function threadPool(options: ThreadPoolOptions): ThreadPool {
     // A thread that sleeps in Atomics.wait between jobs would freeze timers and sockets of the graph's clients.
     atomics: 'disabled',
     workerData: { graphConfig } satisfies ThreadData,
-    ...(memoryMb !== undefined && { resourceLimits: { maxOldGenerationSizeMb: memoryMb } }),
+    ...(memoryMb !== undefined && { resourceLimits: limitsOf(memoryMb) }),
   });
   pool.on('error', onStray);
   pool.on('message', (thrown: Thrown) => onStray(revived(thrown)));
@@ -54,6 +57,15 @@ export function threadPool(options: ThreadPoolOptions): ThreadPool {
     close: () => pool.destroy(),
   };
 }
+
+/**
+ * At the limit V8 gives a thread 16 MB more to end in. What survives in a young generation of the process's size comes to
+ * more than that at once, and V8 then ends the process (Node 24); of this one it does not.
+ */
+const limitsOf = (memoryMb: number): ResourceLimits => ({
+  maxOldGenerationSizeMb: memoryMb,
+  maxYoungGenerationSizeMb: 16,
+});
 
 /** Beside the compiled code of this file. */
 const builtThreadPath = fileURLToPath(new URL('./thread.js', import.meta.url));
