@@ -80,7 +80,9 @@ describe('search', () => {
   test.each(['What is a fence?', 'fences', 'how does hibernation work?', 'what is a superstep'])(
     "finds the design's own words: %s",
     (question) => {
-      expect(openDocs(shippedDocsFolder)(question, 1)[0]).toMatchObject({ source: 'what-is-everthread.md' });
+      expect(openDocs(shippedDocsFolder)(question, 1)[0]).toMatchObject({
+        source: 'what-is-everthread.md',
+      });
     },
   );
 
