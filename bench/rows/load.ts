@@ -6,7 +6,7 @@ import { cpuMs } from '../cpu-time.js';
 import { startFloor } from '../floor.js';
 import { eventsPerTurn } from '../history-events.js';
 import { chatTurns, httpClient } from '../http-turns.js';
-import { idleLatencies, percentiles, runLoad } from '../load.js';
+import { idleLatencies, percentiles, runLoad, warmUp } from '../load.js';
 import type { Load, LoadPlan } from '../load.js';
 import { agentEnv, fixtureEnv, startProduct } from '../product.js';
 import type { Product } from '../product.js';
@@ -28,6 +28,15 @@ export async function loadTables(stage: Stage): Promise<readonly Table[]> {
     await contender(stage, { name: 'tools', env: fixtureEnv(stage) }),
     await contender(stage, { name: 'agent', env: agentEnv(model.url) }),
   ];
+
+  const cold: string[][] = [];
+  for (const { name, label, product, pids } of contenders) {
+    say(`warming up: ${name}`);
+    const turn = chatTurns(product.client, { prefix: 'cold', graph: name }, userMessage);
+    const windows = await warmUp(stage, { turn, cpu: () => pids(temporal.pid) });
+    cold.push([label, ...windows.map(figure)]);
+  }
+  forget(model);
 
   const loads: string[][] = [];
   for (const threads of threadCounts) {
@@ -87,6 +96,11 @@ export async function loadTables(stage: Stage): Promise<readonly Table[]> {
         'events/turn',
       ],
       rows: loads,
+    },
+    {
+      title: 'CPU ms/turn of a new process at 16 threads, Temporal included, up to turn',
+      columns: ['', ...['250', '500', '750', '1000', '1250', '1500']],
+      rows: cold,
     },
     { title: 'A turn on an idle thread', columns: ['', 'p50 ms', 'p99 ms'], rows: idle },
   ];

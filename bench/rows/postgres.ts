@@ -5,7 +5,7 @@ import { cpuMs, treeCpuMs } from '../cpu-time.js';
 import { startFloor } from '../floor.js';
 import { eventsPerTurn } from '../history-events.js';
 import { chatTurns, httpClient } from '../http-turns.js';
-import { idleLatencies, percentiles, runLoad } from '../load.js';
+import { idleLatencies, percentiles, runLoad, warmUp } from '../load.js';
 import type { Load } from '../load.js';
 import { startPostgres } from '../postgres.js';
 import { postgresWork, workSince } from '../postgres-work.js';
@@ -52,6 +52,7 @@ export async function postgresTables(stage: Stage): Promise<readonly Table[]> {
   const leastIdle = await floor.idle(quick ? 5 : 60);
   say(`${threads} threads on PostgreSQL`);
   const chat = chatTurns(client, { prefix: 'load', graph: 'chat' }, userMessage);
+  await warmUp(stage, { turn: chat, cpu });
   let turns = 0;
   const before = await postgresWork(`${postgres.url}/postgres`);
   const load = await runLoad(plan, {

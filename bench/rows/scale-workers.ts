@@ -4,7 +4,7 @@ import { startCluster } from '../../test/support/processes.js';
 import { cpuMs, treeCpuMs } from '../cpu-time.js';
 import { eventsPerTurn } from '../history-events.js';
 import { chatTurns, httpClient } from '../http-turns.js';
-import { runLoad } from '../load.js';
+import { runLoad, warmUp } from '../load.js';
 import { startPostgres } from '../postgres.js';
 import { postgresWork, workSince } from '../postgres-work.js';
 import { fixtureEnv, quietEnv } from '../product.js';
@@ -34,32 +34,36 @@ export async function workersTable(stage: Stage): Promise<Table> {
     const client = httpClient(cluster.url);
     const pids = cluster.workers.map(({ child }) => child.pid ?? 0);
     const gateway = cluster.gateway.child.pid ?? 0;
-    let turns = 0;
     const chat = chatTurns(client, { prefix: `w${workers}`, graph: 'chat' }, userMessage);
+    const cpu = () => ({
+      gateway: cpuMs(gateway),
+      workers: pids.reduce((sum, pid) => sum + cpuMs(pid), 0),
+      temporal: cpuMs(temporal.pid),
+      postgres: treeCpuMs(postgres.pid),
+    });
+    await warmUp(stage, { turn: chat, cpu }, workers);
+    let turns = 0;
     const before = await postgresWork(postgresUrl);
     const load = await runLoad(plan, {
-      turn: async (thread) => {
-        await chat(thread);
-        turns += 1;
-      },
-      cpu: () => ({
-        gateway: cpuMs(gateway),
-        workers: pids.reduce((sum, pid) => sum + cpuMs(pid), 0),
-        temporal: cpuMs(temporal.pid),
-        postgres: treeCpuMs(postgres.pid),
-      }),
+      turn: (thread) => chat(thread).then(() => void (turns += 1)),
+      cpu,
     });
     const work = workSince(before, await postgresWork(postgresUrl), turns);
     const some = Array.from({ length: 8 }, (_, n) => `w${workers}-${n}`);
     const events = await eventsPerTurn(temporal.address, client, some);
     client.close();
     await cluster.stop();
-    const cpu = load.cpuMsPerTurn;
+    const spent = load.cpuMsPerTurn;
     rows.push([
       String(workers),
-      ...[load.perSecond, load.p50Ms, cpu.gateway, cpu.workers, cpu.temporal, cpu.postgres].map(
-        figure,
-      ),
+      ...[
+        load.perSecond,
+        load.p50Ms,
+        spent.gateway,
+        spent.workers,
+        spent.temporal,
+        spent.postgres,
+      ].map(figure),
       ...[events, work.writing, work.all].map(figure),
       kB(work.logBytes),
     ]);
