@@ -94,7 +94,7 @@ export function* eraseTurnRows(turn: Place): Tx<void> {
 
 /**
  * Keeps the turn up to a finished root superstep (P6): checkpoints behind it go, in all namespaces, and the writes of
- * the superstep that was under way. Deltas without a checkpoint are never read and are overwritten by the next turn.
+ * the superstep that was under way. Deltas without a checkpoint are never read; they go with the thread.
  */
 export function* eraseAfterStep(
   turn: Place,

@@ -14,7 +14,11 @@ interface Link {
   readonly ns: string;
   readonly channel: string;
   readonly version: string;
+  readonly seq: number;
   readonly base: string | null;
+  /** Of the elements of `base`. */
+  readonly keep: number;
+  readonly length: number;
 }
 
 export function* checkState(
@@ -23,7 +27,7 @@ export function* checkState(
 ): Tx<readonly Finding[]> {
   const { tenant, threadId } = thread;
   const links = yield* query<Link>(
-    `SELECT ns, channel, version, base FROM et_deltas WHERE tenant = $1 AND thread_id = $2 AND epoch = $3`,
+    `SELECT ns, channel, version, seq, base, keep, length FROM et_deltas WHERE tenant = $1 AND thread_id = $2 AND epoch = $3`,
     ...[tenant, threadId, row.epoch],
   );
   const chains = chainsOf(links);
@@ -34,7 +38,7 @@ export function* checkState(
   for (let after = -1; ;) {
     const page = yield* readBodies(thread, row.epoch, after);
     for (const { ns, checkpoint_id, seq, body } of page) {
-      const missing = missingIn(chains, ns, bodyOf(body));
+      const missing = missingIn(chains, { ns, seq }, bodyOf(body));
       if (missing !== undefined) report(seq, `Checkpoint ${checkpoint_id} ${missing}.`);
     }
     const last = page.at(-1);
@@ -73,17 +77,24 @@ function bodyOf(bytes: Uint8Array): Body | undefined {
   }
 }
 
-type Chains = (ns: string, channel: string, version: string) => boolean;
+type Chains = (
+  place: { readonly ns: string; readonly seq: number },
+  channel: string,
+  version: string,
+) => boolean;
 
-/** Whether a version can be followed to the list that it began with. Each link is walked once. */
+/** Whether a version can be followed to the list that it began with, and each link is the one meant. Each is walked once. */
 function chainsOf(links: readonly Link[]): Chains {
   const idOf = (ns: string, channel: string, version: string): string =>
     JSON.stringify([ns, channel, version]);
   const byId = new Map(links.map((link) => [idOf(link.ns, link.channel, link.version), link]));
   const known = new Map<string, boolean>();
-  return (ns, channel, version) => {
+  return ({ ns, seq }, channel, version) => {
     const walked: string[] = [];
     let whole: boolean | undefined;
+    const first = byId.get(idOf(ns, channel, version));
+    if (first !== undefined && first.seq > seq) return false;
+    let above: Link | undefined;
     for (let at: string | null = version; whole === undefined;) {
       if (at === null) {
         whole = true;
@@ -92,10 +103,13 @@ function chainsOf(links: readonly Link[]): Chains {
       const id = idOf(ns, channel, at);
       walked.push(id);
       const link = byId.get(id);
-      if (link === undefined || walked.length > links.length) whole = false;
-      else {
+      if (link === undefined || walked.length > links.length || !isMeant(link, above)) {
+        // What is said of `link` itself stands; only the way to it is broken.
+        if (link !== undefined && above !== undefined) walked.pop();
+        whole = false;
+      } else {
         whole = known.get(id);
-        at = link.base;
+        [at, above] = [link.base, link];
       }
     }
     for (const id of walked) known.set(id, whole);
@@ -103,12 +117,23 @@ function chainsOf(links: readonly Link[]): Chains {
   };
 }
 
-function missingIn(chains: Chains, ns: string, body: Body | undefined): string | undefined {
+/** A row is written once: one that is younger than what stands on it, or shorter, was written over. */
+const isMeant = (link: Link, above: Link | undefined): boolean =>
+  above === undefined || (link.seq <= above.seq && link.length >= above.keep);
+
+function missingIn(
+  chains: Chains,
+  place: Parameters<Chains>[0],
+  body: Body | undefined,
+): string | undefined {
   if (body === undefined) return 'cannot be decoded';
   const lost = Object.entries(body.rows).find(
-    ([channel, version]) => !chains(ns, channel, version),
+    ([channel, version]) => !chains(place, channel, version),
   );
-  return lost && `names version ${lost[1]} of channel "${lost[0]}", which is not complete`;
+  return (
+    lost &&
+    `names version ${lost[1]} of channel "${lost[0]}", which is not complete or was written over`
+  );
 }
 
 /** Decodes the head as a reader would. */

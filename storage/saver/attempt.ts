@@ -10,8 +10,9 @@ import { type AttemptReads, readsOn } from './reads.js';
 import { makeSaver } from './saver-class.js';
 
 /**
- * Channel versions that a fork makes begin here times its seq: beyond those of the turns that it leaves behind, whose rows
- * stay (a row is named by channel and version). A superstep makes one version; no turn makes a million.
+ * Channel versions that a turn makes begin here times its seq. A row is named by channel and version, so no turn writes over
+ * a row of another: not over those that a fork left behind, whatever the fork itself wrote. A superstep makes one version;
+ * no turn makes a million.
  */
 const versionsOfTurn = 2 ** 20;
 
@@ -40,7 +41,7 @@ export async function openAttemptFrom(
 ): Promise<Attempt> {
   const { turn, checkpoint: module } = options;
   const { thread, epoch } = turn.claim;
-  const saver = makeSaver(module, () => run, turn.forks ? turn.claim.seq * versionsOfTurn : 0);
+  const saver = makeSaver(module, () => run, turn.claim.seq * versionsOfTurn);
   const writer = { serde: saver.serde, verify: options.verify ?? false };
   const cached = heads.take(thread);
   const warm =

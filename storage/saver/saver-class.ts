@@ -51,7 +51,7 @@ export interface SaverStore {
 export function makeSaver(
   module: CheckpointModule,
   store: () => SaverStore,
-  floor = 0,
+  floor: number,
 ): BaseCheckpointSaver {
   const { BaseCheckpointSaver } = module;
   const beside = keepsSendsBeside(module);

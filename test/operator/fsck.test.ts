@@ -92,6 +92,12 @@ describe.each(durable)('everthread fsck on %s', (kind) => {
       ['turn_of_unborn_epoch'],
     ],
     ['state_broken', `DELETE FROM et_deltas WHERE ${place} AND seq = 2`, ['state_broken']],
+    ['state_broken', `UPDATE et_deltas SET seq = 9 WHERE ${place} AND seq = 2`, ['state_broken']],
+    [
+      'state_broken',
+      `UPDATE et_deltas SET length = 0 WHERE ${place} AND base IS NULL`,
+      ['state_broken'],
+    ],
   ];
 
   test.each(damages)(

@@ -140,6 +140,31 @@ test('a fork goes on from an earlier version, and what came after it stays in th
   expect(gone).toMatchObject({ status: 409, json: { code: 'base_changed' } });
 });
 
+test('F7 C2 turns after a fork that wrote nothing leave what is left behind as it was', async () => {
+  const say = (body: Body) => turn('behind', { graph: 'questions', ...body });
+  const valuesOf = async (version: number) => {
+    expect((await product.post('/v1/threads/behind/reset', { version })).status).toBe(200);
+    return (await product.get('/v1/threads/behind/state')).json.values;
+  };
+  const { json } = await say({ message: 'go' });
+  const [one, two] = (json.interrupts as { id: string }[]).map(({ id }) => id);
+  const before = new Map<number, unknown>();
+  const keep = async (version: number) => {
+    before.set(version, (await product.get('/v1/threads/behind/state')).json.values);
+  };
+  await say({ resume: { [one!]: 'A', [two!]: 'B' } });
+  await keep(2);
+  await say({ message: 'more' });
+  await keep(3);
+  const half = await say({ resume: { [one!]: 'other' }, from_version: 1 });
+  expect(half.json).toMatchObject({ status: 'interrupted', version: 4 });
+  await say({ resume: { [two!]: 'one' } });
+  await keep(5);
+  await say({ message: 'third' });
+  await keep(6);
+  for (const [version, values] of before) expect(await valuesOf(version)).toEqual(values);
+});
+
 describe('graphs that misbehave', () => {
   test('what does not load is named with file and cause, and the others serve', () => {
     expect(product.proc().log()).toMatch(/"broken" \(.\/src\/broken.ts.*cannot reach the other/);

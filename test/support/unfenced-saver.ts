@@ -19,7 +19,7 @@ import { type Driver, query, run } from '../../storage/tx.js';
 /** Each saver has a tenant of its own, so that it begins empty. */
 export function unfencedSaver(driver: Driver): checkpoint.BaseCheckpointSaver {
   const tenant = randomUUID();
-  const saver = makeSaver(checkpoint, () => store);
+  const saver = makeSaver(checkpoint, () => store, 0);
   const store = new UnfencedStore(driver, saver.serde, tenant);
   return saver;
 }
