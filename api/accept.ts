@@ -1,6 +1,7 @@
 /** Accepting a turn (P9): one transaction, then a wake that may fail without anything being lost. */
 import { randomUUID } from 'node:crypto';
 import { reachCrashPoint } from '../contracts/crash-point.js';
+import { startsAt } from '../contracts/turn-input.js';
 import { type AcceptTurn, type Accepted, CommitUnknown, type TurnRecord } from '../storage/port.js';
 import type { Gateway } from './gateway.js';
 import { Problem, unavailable } from './problem.js';
@@ -61,17 +62,24 @@ export async function acceptTurn(
         'The thread waits for an answer; its fields can be written when it has one.',
       );
     case 'base_changed':
-      throw new Problem('base_changed', baseChanged(outcome.version, asked.ifVersion ?? 0), {
+      throw new Problem('base_changed', baseChanged(outcome.version, asked), {
         version: outcome.version,
       });
   }
 }
 
 /** A thread that went backwards has no newer base to offer: whoever saw more must read it again. */
-const baseChanged = (version: number, wanted: number): string =>
-  version < wanted
-    ? `The thread is at version ${version}, before the version ${wanted} that was wanted: its database was restored to an earlier time, or it was deleted and began again. Read it again.`
+function baseChanged(
+  version: number,
+  { input, ifVersion = 0 }: Pick<AcceptTurn, 'input' | 'ifVersion'>,
+): string {
+  const from = startsAt(input) ?? 0;
+  if (from > version)
+    return `The thread has no version ${from} to go on from: it is at version ${version}.`;
+  return version < ifVersion
+    ? `The thread is at version ${version}, before the version ${ifVersion} that was wanted: its database was restored to an earlier time, or it was deleted and began again. Read it again.`
     : 'The thread has another version.';
+}
 
 /** A queue of turns moves about once a second. */
 const retrySoon = { 'Retry-After': '1' };

@@ -4,7 +4,7 @@ import type { ErrorRequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { problemStatus, type ProblemCode } from '../contracts/failure.js';
 import type { Problem as ProblemBody } from '../contracts/http.schema.js';
-import { CommitUnknown, StorageUnavailable } from '../storage/port.js';
+import { CommitUnknown, StorageFull, StorageUnavailable } from '../storage/port.js';
 
 export type ProblemExtra = Pick<
   ProblemBody,
@@ -78,6 +78,10 @@ export function sendProblem(res: Response, problem: Problem): void {
 /** Makes a problem of anything thrown. What nobody expected is logged by name and says nothing to the client. */
 export function toProblem(error: unknown, log: Logger): Problem {
   if (error instanceof Problem) return error;
+  if (error instanceof StorageFull) {
+    log.error({ code: 'SQLITE_FULL' }, error.message);
+    return unavailable(error.message);
+  }
   // An unknown COMMIT that its caller cannot look up is asked for again: cancel, delete and create may be repeated.
   if (error instanceof StorageUnavailable || error instanceof CommitUnknown)
     return unavailable('The database does not answer.');

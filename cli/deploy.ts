@@ -13,6 +13,10 @@ export const setCurrent = (flags: CurrentFlags): Promise<number> =>
       complain('Which build? --build-id names one; --unversioned means workers without one.');
       return exitCode.usage;
     }
+    if (flags.unversioned === true && flags.buildId !== undefined) {
+      complain('--build-id and --unversioned exclude each other: name one of them.');
+      return exitCode.usage;
+    }
     const before = await deployments.describe();
     if (before === undefined && buildId === null) {
       say(`There is no deployment ${name}: turns go to workers without a build id.`);
@@ -20,14 +24,14 @@ export const setCurrent = (flags: CurrentFlags): Promise<number> =>
     }
     const was = before?.current ?? null;
     if (before !== undefined && was === buildId && before.ramping === undefined) {
-      say(`${capital(named(buildId))} is current already.`);
+      say(`${capital(named(buildId))} ${buildId === null ? 'are' : 'is'} current already.`);
       return exitCode.done;
     }
     await routed(context, { buildId, flags }, (how) => deployments.setCurrent(buildId, how));
     say(
       was === buildId
         ? `All turns go to ${named(buildId)} again.`
-        : `${capital(named(buildId))} is current; ${named(was)} was.`,
+        : `${capital(named(buildId))} ${buildId === null ? 'are' : 'is'} current; ${named(was)} ${was === null ? 'were' : 'was'}.`,
     );
     return exitCode.done;
   });

@@ -3,6 +3,8 @@ import path from 'node:path';
 import { useColors } from '../config/colors.js';
 import { liveEnvironment, readEnvironment, valueOf } from '../config/env.js';
 import { examine } from '../engine/project/examine.js';
+import { readProjectConfig } from '../engine/project/project-config.js';
+import { loadProjectStore } from '../worker/project-store.js';
 import type { Finding } from '../engine/project/examine.js';
 import pc from 'picocolors';
 import { queueFindings } from './doctor-queues.js';
@@ -11,10 +13,12 @@ import { queueFindings } from './doctor-queues.js';
 export async function doctor(folder: string | undefined, flags: { json?: true }): Promise<number> {
   const env = readEnvironment({ withDotenv: false });
   const place = folder ?? valueOf(env, 'EVERTHREAD_CONFIG') ?? '.';
-  const file = place.endsWith('.json') ? place : path.join(place, 'langgraph.json');
-  const examined = await examine(path.resolve(file), liveEnvironment());
-  const queues = await queueFindings(path.resolve(file), env);
-  const report = { ...examined, findings: [...examined.findings, ...queues] };
+  const named = place.endsWith('.json') ? place : path.join(place, 'langgraph.json');
+  // Before the project is loaded, which moves the process into its folder.
+  const file = path.resolve(named);
+  const examined = await examine(file, liveEnvironment());
+  const beside = [...(await storeFindings(file)), ...(await queueFindings(file, env))];
+  const report = { ...examined, findings: [...examined.findings, ...beside] };
   const failed = report.findings.some(({ kind }) => kind === 'fails');
   if (flags.json === true) {
     process.stdout.write(`${JSON.stringify({ works: !failed, ...report }, null, 2)}\n`);
@@ -26,6 +30,18 @@ export async function doctor(folder: string | undefined, flags: { json?: true })
     );
   }
   return failed ? 1 : 0;
+}
+
+/** As a start reads it, which ends when the store cannot be used. A project that cannot be read is another finding's. */
+async function storeFindings(file: string): Promise<readonly Finding[]> {
+  const project = await readProjectConfig(file).catch(() => undefined);
+  if (project === undefined) return [];
+  try {
+    await loadProjectStore(file);
+    return [];
+  } catch (error) {
+    return [{ kind: 'fails', about: 'store', what: (error as Error).message }];
+  }
 }
 
 function lineOf(

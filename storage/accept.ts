@@ -113,6 +113,10 @@ function* refusalOf(input: AcceptTurn, base: Base): Tx<Refusal | undefined> {
   if (wanted !== undefined && (busy ? base.version > wanted : base.version !== wanted)) {
     return { kind: 'base_changed', version: base.version };
   }
+  const from = startsAt(input.input);
+  if (from !== undefined && !busy && from > base.version) {
+    return { kind: 'base_changed', version: base.version };
+  }
   if (
     busy &&
     input.multitask === 'enqueue' &&

@@ -32,6 +32,12 @@ export type StorageKind = 'memory' | 'sqlite' | 'postgres';
 export class StorageUnavailable extends Error {
   override readonly name = 'StorageUnavailable';
 }
+/** No room to write: reads go on, and writes too as soon as there is room. */
+export class StorageFull extends StorageUnavailable {
+  constructor(options?: ErrorOptions) {
+    super('The disk of the database is full: nothing can be written until there is room.', options);
+  }
+}
 /** COMMIT was sent and its outcome is unknown: the caller looks it up (P3, P9). */
 export class CommitUnknown extends Error {
   override readonly name = 'CommitUnknown';

@@ -1,5 +1,5 @@
 /** SQLite's errors in the words of the port. */
-import { CommitUnknown, StorageUnavailable, Unstorable } from './port.js';
+import { CommitUnknown, StorageFull, StorageUnavailable, Unstorable } from './port.js';
 
 /** By the code and not by the class: the native module is loaded once per process, its JavaScript half perhaps twice. */
 export const sqliteCode = (error: unknown): string => textOf(error, 'code');
@@ -19,7 +19,8 @@ export function commitError(error: unknown): unknown {
 /** Which of the port's errors a SQLite error is; others are ours and stay as they are. */
 export function sqliteError(error: unknown): unknown {
   const code = sqliteCode(error);
-  if (/^SQLITE_(BUSY|LOCKED|IOERR|FULL|CANTOPEN|READONLY|NOMEM|PROTOCOL)/.test(code)) {
+  if (code.startsWith('SQLITE_FULL')) return new StorageFull({ cause: error });
+  if (/^SQLITE_(BUSY|LOCKED|IOERR|CANTOPEN|READONLY|NOMEM|PROTOCOL)/.test(code)) {
     return new StorageUnavailable(`SQLite is not available (${code})`, { cause: error });
   }
   if (/^SQLITE_(TOOBIG|CONSTRAINT|MISMATCH|RANGE)/.test(code)) {

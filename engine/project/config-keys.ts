@@ -62,12 +62,24 @@ const keys: Readonly<Record<string, KeyEffect>> = {
 /** Routes of the LangGraph server, none of which are served: switching them off is nothing to tell. */
 const isSwitchOff = (key: string): boolean => /^http\.disable_\w+$/.test(key);
 
+/** Of a graph that is more than a path. */
+const graphKeys = new Set(['path', 'description', 'slice', 'isolation', 'task_queue', 'fields']);
+
+/** A misspelt one would leave the graph without what its author believes it has. */
+const graphNotes = (graphs: object): KeyNote[] =>
+  Object.entries(graphs).flatMap(([name, graph]) =>
+    Object.keys(typeof graph === 'object' ? (graph as object) : {})
+      .filter((key) => !graphKeys.has(key))
+      .map((key) => ({ key: `graphs.${name}.${key}`, effect: { kind: 'unknown' } as const })),
+  );
+
 /** Keys that are looked at one by one. */
 const sections = new Set(['store', 'checkpointer', 'http', 'auth']);
 
 /** What becomes of each key of the file, in its order. */
 export function keyNotes(config: Readonly<Record<string, unknown>>): readonly KeyNote[] {
   return Object.entries(config).flatMap(([key, value]) => {
+    if (key === 'graphs') return [noteOf(key), ...graphNotes(value as object)];
     if (!sections.has(key) || typeof value !== 'object' || value === null) return [noteOf(key)];
     return Object.entries(value).map(([inner, held]) =>
       isOtherTtl(`${key}.${inner}`, held)

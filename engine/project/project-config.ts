@@ -58,7 +58,7 @@ export const queuePlaces = ({
 
 const graphSchema = z.union([
   z.string().min(1),
-  z.object({
+  z.looseObject({
     path: z.string().min(1),
     description: z.string().optional(),
     slice: z.enum(['turn', 'superstep']).optional(),
@@ -110,7 +110,12 @@ const configSchema = z.looseObject({
     })
     .optional(),
   node_version: z.union([z.string(), z.number()]).optional(),
-  auth: z.looseObject({ path: z.string().min(1).optional() }).optional(),
+  auth: z
+    .looseObject({
+      // Nobody is let in unasked (A10): an `auth` that names nothing to ask is no open door.
+      path: z.string('names the file that asks who calls; without "auth" nobody is asked').min(1),
+    })
+    .optional(),
   http: z
     .looseObject({ app: z.string().min(1).optional(), cors: corsSchema.optional() })
     .optional(),
@@ -137,7 +142,7 @@ export async function readProjectConfig(configPath: string): Promise<ProjectConf
     ),
     env,
     nodeVersion,
-    auth: auth?.path === undefined ? undefined : placeOf(auth.path, 'default'),
+    auth: auth && placeOf(auth.path, 'default'),
     app: http?.app === undefined ? undefined : placeOf(http.app, 'default'),
     cors: http?.cors,
     threadTtl: threadTtlOf(checkpointer?.ttl),

@@ -61,6 +61,22 @@ test('doctor names what does not work, with the versions, and fails', async () =
   });
 });
 
+test('doctor finds a store that a start refuses', async () => {
+  const project = await mkdtemp(path.join(tmpdir(), 'everthread-doctor-'));
+  try {
+    const store = { ttl: { default_ttl: 'x' } };
+    await writeFile(
+      path.join(project, 'langgraph.json'),
+      JSON.stringify({ graphs: { agent: './agent.mjs:graph' }, store }),
+    );
+    const { code, stdout } = await everthread('doctor', project);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^fails store: .*store\.ttl\.default_ttl: /m);
+  } finally {
+    await rm(project, { recursive: true, force: true });
+  }
+});
+
 test('doctor says before all else that packages are not installed, and what to run', async () => {
   const project = await mkdtemp(path.join(tmpdir(), 'everthread-doctor-'));
   try {

@@ -218,9 +218,14 @@ describe.each(backends)('edits of the state on %s', (kind) => {
     s.graph = without;
     expect((await s.do(reset(1))).settled).toMatchObject({ status: 'committed', version: 3 });
     expect(await s.say('on')).toBe('now plan one,no question');
+    expect(await s.accept({ input: reset(99) })).toEqual({ kind: 'base_changed', version: 4 });
+    // While another turn waits, the version may still come.
+    await s.turn();
     await s.turn({ input: reset(99) });
+    const waited = await s.open();
+    await s.settleStop(waited, await s.apply(waited));
     const refused = await s.claim();
     expect(refused).toMatchObject({ kind: 'failed', code: 'base_changed' });
-    expect((await s.state()).version).toBe(4);
+    expect((await s.state()).version).toBe(5);
   });
 });

@@ -18,6 +18,8 @@ interface Disk {
   fill(pid: number): void;
   free(pid: number): void;
   remove(): void;
+  /** What a refused turn is told. */
+  readonly told: RegExp;
 }
 
 /** Room for the databases of a few turns, and full within milliseconds. */
@@ -46,6 +48,7 @@ function smallDisk(): Disk {
       execFileSync('umount', ['--lazy', folder]);
       rmSync(folder, { recursive: true, force: true });
     },
+    told: /disk of the database is full/,
   };
 }
 
@@ -60,6 +63,7 @@ function failingWrites(): Disk {
     fill: (pid) => limit(pid, '4096'),
     free: (pid) => limit(pid, 'unlimited'),
     remove: () => rmSync(folder, { recursive: true, force: true }),
+    told: /database does not answer/,
   };
 }
 
@@ -98,6 +102,7 @@ describe.each(disks)('%s under SQLite', (_, make) => {
     });
     expect(refused.status).toBe(503);
     expect(refused.json).toMatchObject({ code: 'unavailable' });
+    expect(refused.json.detail).toMatch(disk.told);
     const read = await product.get('/v1/threads/disk');
     expect(read.json).toMatchObject({ version: 1 });
     expect((await product.get('/healthz')).status).toBe(200);

@@ -75,9 +75,12 @@ describe('builds of the workers', () => {
       await said(a, 'no turn comes to this build until', manyStartsMs);
       await load.more(6); // the first build beside workers without one: nothing changes yet
       expect(await takers('roll-%')).toEqual([null]);
+      expect(await deploy('current', '--build-id', 'A', '--unversioned')).toMatchObject({
+        ...{ code: 2, stderr: expect.stringContaining('exclude each other') },
+      });
       expect(await deploy('current', '--build-id', 'A')).toMatchObject({
         ...{ code: 0, stderr: '' },
-        stdout: 'Build A is current; workers without a build id was.\n',
+        stdout: 'Build A is current; workers without a build id were.\n',
       });
       await load.more(6);
       await none.end();

@@ -138,6 +138,13 @@ test('a fork goes on from an earlier version, and what came after it stays in th
   expect(after).not.toContain('"four"');
   const gone = await say('six', { from_version: 99 });
   expect(gone).toMatchObject({ status: 409, json: { code: 'base_changed' } });
+  expect(gone.json.detail).toMatch(/no version 99 to go on from: it is at version 5/);
+});
+
+test('A1 a fork of a version that was never there makes no thread', async () => {
+  const fork = await turn('unborn', { graph: 'steps', message: 'x', from_version: 3 });
+  expect(fork).toMatchObject({ status: 409, json: { code: 'base_changed', version: 0 } });
+  expect((await product.get('/v1/threads/unborn')).status).toBe(404);
 });
 
 test('F7 C2 turns after a fork that wrote nothing leave what is left behind as it was', async () => {

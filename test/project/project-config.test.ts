@@ -28,6 +28,8 @@ test.each([
     { graphs: { agent: { path: './a.ts', task_queue: '' } } },
     /graphs\.agent.*/,
   ],
+  ['A10 auth that names nothing to ask', { graphs, auth: {} }, /auth.path: names the file/],
+  ['A10 auth with a typo', { graphs, auth: { paht: './a.ts' } }, /auth.path: names the file/],
   ['env as a list', { graphs, env: ['.env'] }, /env: must be the path of a file or an object/],
 ])('%s is refused with the file and the key', async (_, content, message) => {
   const refused = read(content);
@@ -56,6 +58,14 @@ test('paths, exports and order are read as the LangGraph CLI reads them', async 
   expect(config).toMatchObject({ auth: { file: './auth.ts', exportName: 'auth' } });
   expect(config.warnings).toEqual([
     expect.stringMatching(/^langgraph.json: "encryption" has no effect here: threads are stored/),
+  ]);
+});
+
+test('a misspelt option of a graph is named', async () => {
+  const agent = { path: './a.ts', isolaton: 'thread', task_queue: 'gpu' };
+  const { warnings } = await read({ graphs: { agent } });
+  expect(warnings).toEqual([
+    'langgraph.json: "graphs.agent.isolaton" is not known and has no effect.',
   ]);
 });
 
