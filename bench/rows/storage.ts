@@ -37,7 +37,9 @@ interface Place {
 
 export async function storageTables(stage: Stage): Promise<readonly Table[]> {
   const counts = stage.quick ? { threads: 50, turns: 20 } : { threads: 1_000, turns: 200 };
-  Object.assign(process.env, fixtureEnv(stage));
+  // What the graphs read, and not which project: the products of other rows would inherit that.
+  const { EVERTHREAD_CONFIG: _, ...read } = fixtureEnv(stage);
+  Object.assign(process.env, read);
   const { chat } = await import('../fixtures/graphs.js');
   const rows: string[][] = [];
   for (const open of [onSqlite, onPostgres]) {
