@@ -12,6 +12,9 @@ export interface InitOptions {
 
 /** @throws Error when the folder holds something already */
 export async function init(folder: string, { from }: InitOptions): Promise<number> {
+  const source = sourceOf(from);
+  if (source.startsWith('file:') && !existsSync(source.slice('file:'.length)))
+    throw new Error(`There is no ${source.slice('file:'.length)} to take everthread from.`);
   const target = path.resolve(folder);
   const name = path
     .basename(target)
@@ -23,7 +26,7 @@ export async function init(folder: string, { from }: InitOptions): Promise<numbe
   if (existsSync(target) && (await readdir(target)).length > 0)
     throw new Error(`${target} is not empty. Name a folder that does not exist yet.`);
   for (const [file, text] of Object.entries(
-    projectFiles({ name: name === '' ? 'agent' : name, everthread: sourceOf(from) }),
+    projectFiles({ name: name === '' ? 'agent' : name, everthread: source }),
   )) {
     makeFolder(path.dirname(path.join(target, file)));
     await writeFile(path.join(target, file), text);

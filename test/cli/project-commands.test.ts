@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -59,6 +60,14 @@ test('doctor names what does not work, with the versions, and fails', async () =
     works: false,
     findings: [{ kind: 'fails', what: expect.stringContaining('cannot be read') }],
   });
+});
+
+test('init takes everthread from no file that is not there', async () => {
+  const target = path.join(tmpdir(), 'everthread-init-none');
+  const { code, stderr } = await everthread('init', target, '--from', '/nowhere/everthread.tgz');
+  expect(code).not.toBe(0);
+  expect(stderr).toContain('There is no /nowhere/everthread.tgz');
+  expect(existsSync(target)).toBe(false);
 });
 
 test('doctor finds a store that a start refuses', async () => {
