@@ -79,7 +79,7 @@ export function sendProblem(res: Response, problem: Problem): void {
 export function toProblem(error: unknown, log: Logger): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof StorageFull) {
-    log.error({ code: 'SQLITE_FULL' }, error.message);
+    log.error(error.message);
     return unavailable(error.message);
   }
   // An unknown COMMIT that its caller cannot look up is asked for again: cancel, delete and create may be repeated.

@@ -24,17 +24,20 @@ export const setCurrent = (flags: CurrentFlags): Promise<number> =>
     }
     const was = before?.current ?? null;
     if (before !== undefined && was === buildId && before.ramping === undefined) {
-      say(`${capital(named(buildId))} ${buildId === null ? 'are' : 'is'} current already.`);
+      say(`${capital(named(buildId))} ${isOrAre(buildId)} current already.`);
       return exitCode.done;
     }
     await routed(context, { buildId, flags }, (how) => deployments.setCurrent(buildId, how));
     say(
       was === buildId
         ? `All turns go to ${named(buildId)} again.`
-        : `${capital(named(buildId))} ${buildId === null ? 'are' : 'is'} current; ${named(was)} ${was === null ? 'were' : 'was'}.`,
+        : `${capital(named(buildId))} ${isOrAre(buildId)} current; ${named(was)} ${was === null ? 'were' : 'was'}.`,
     );
     return exitCode.done;
   });
+
+/** Workers without a build id are many. */
+const isOrAre = (buildId: string | null): string => (buildId === null ? 'are' : 'is');
 
 export const setRamp = (flags: RampFlags): Promise<number> =>
   withDeployment(flags, async (context) => {

@@ -3,7 +3,6 @@ import path from 'node:path';
 import { useColors } from '../config/colors.js';
 import { liveEnvironment, readEnvironment, valueOf } from '../config/env.js';
 import { examine } from '../engine/project/examine.js';
-import { readProjectConfig } from '../engine/project/project-config.js';
 import { loadProjectStore } from '../worker/project-store.js';
 import type { Finding } from '../engine/project/examine.js';
 import pc from 'picocolors';
@@ -17,7 +16,8 @@ export async function doctor(folder: string | undefined, flags: { json?: true })
   // Before the project is loaded, which moves the process into its folder.
   const file = path.resolve(named);
   const examined = await examine(file, liveEnvironment());
-  const beside = [...(await storeFindings(file)), ...(await queueFindings(file, env))];
+  const store = examined.versions === null ? [] : await storeFindings(file);
+  const beside = [...store, ...(await queueFindings(file, env))];
   const report = { ...examined, findings: [...examined.findings, ...beside] };
   const failed = report.findings.some(({ kind }) => kind === 'fails');
   if (flags.json === true) {
@@ -32,10 +32,8 @@ export async function doctor(folder: string | undefined, flags: { json?: true })
   return failed ? 1 : 0;
 }
 
-/** As a start reads it, which ends when the store cannot be used. A project that cannot be read is another finding's. */
+/** As a start reads it, which ends when the store cannot be used. */
 async function storeFindings(file: string): Promise<readonly Finding[]> {
-  const project = await readProjectConfig(file).catch(() => undefined);
-  if (project === undefined) return [];
   try {
     await loadProjectStore(file);
     return [];

@@ -92,9 +92,7 @@ function chainsOf(links: readonly Link[]): Chains {
   return ({ ns, seq }, channel, version) => {
     const walked: string[] = [];
     let whole: boolean | undefined;
-    const first = byId.get(idOf(ns, channel, version));
-    if (first !== undefined && first.seq > seq) return false;
-    let above: Link | undefined;
+    let above: Pick<Link, 'seq' | 'keep'> = { seq, keep: 0 };
     for (let at: string | null = version; whole === undefined;) {
       if (at === null) {
         whole = true;
@@ -103,9 +101,9 @@ function chainsOf(links: readonly Link[]): Chains {
       const id = idOf(ns, channel, at);
       walked.push(id);
       const link = byId.get(id);
-      if (link === undefined || walked.length > links.length || !isMeant(link, above)) {
-        // What is said of `link` itself stands; only the way to it is broken.
-        if (link !== undefined && above !== undefined) walked.pop();
+      if (link === undefined || walked.length > links.length) whole = false;
+      else if (!isMeant(link, above)) {
+        walked.pop(); // what is said of the link itself stands: only the way to it is broken
         whole = false;
       } else {
         whole = known.get(id);
@@ -118,8 +116,8 @@ function chainsOf(links: readonly Link[]): Chains {
 }
 
 /** A row is written once: one that is younger than what stands on it, or shorter, was written over. */
-const isMeant = (link: Link, above: Link | undefined): boolean =>
-  above === undefined || (link.seq <= above.seq && link.length >= above.keep);
+const isMeant = (link: Link, above: Pick<Link, 'seq' | 'keep'>): boolean =>
+  link.seq <= above.seq && link.length >= above.keep;
 
 function missingIn(
   chains: Chains,
